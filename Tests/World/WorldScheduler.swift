@@ -27,8 +27,8 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   private var countdowns: [Countdown] = []
   private var awake: [EventLoop] = []
   private var deadlines: [ObjectIdentifier: UInt64] = [:]
-  private var sleepers = WorldQueue<EventLoop>()
-  private var events = WorldQueue<() -> Void>()
+  private var sleepers = DueHeap<EventLoop>()
+  private var events = DueHeap<() -> Void>()
   /// Loops of processes that are dead, or stand still until then.
   private var stopped: [ObjectIdentifier: UInt64] = [:]
   /// Where jobs run that no loop asked for: the global pool's, in a world.
@@ -97,8 +97,8 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   func end() {
     awake = []
     deadlines = [:]
-    sleepers = WorldQueue()
-    events = WorldQueue()
+    sleepers = DueHeap()
+    events = DueHeap()
     countdowns = []
   }
 

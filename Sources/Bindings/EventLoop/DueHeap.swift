@@ -1,80 +1,113 @@
 /// Items by the time when they are due, earliest first, and those of the same time in the order in
-/// which they came: a binary heap. Times are monotonic nanoseconds.
-package struct DueHeap<Item> {
-  private struct Entry {
-    let due: UInt64
-    let sequence: UInt64
-    let item: Item
+/// which they came. Times are monotonic nanoseconds. Items stay where they were put, and only the
+/// keys of a `DueOrder` move: that costs little whatever an item is.
+public struct DueHeap<Item> {
+  @usableFromInline var order = DueOrder()
+  @usableFromInline var items: [Item?] = []
+  /// Places in `items` that hold nothing.
+  @usableFromInline var free: [Int] = []
 
-    func isBefore(_ other: Entry) -> Bool {
-      (due, sequence) < (other.due, other.sequence)
+  @inlinable public init() {}
+
+  @inlinable public var count: Int { order.keys.count }
+  @inlinable public var isEmpty: Bool { order.keys.isEmpty }
+  @inlinable public var first: Item? { isEmpty ? nil : items[order.keys[0].place] }
+  @inlinable public var nextDue: UInt64? { isEmpty ? nil : order.keys[0].due }
+
+  @inlinable public mutating func insert(_ item: Item, due: UInt64) {
+    if let place = free.popLast() {
+      items[place] = item
+      order.insert(due: due, place: place)
+    } else {
+      items.append(item)
+      order.insert(due: due, place: items.count - 1)
     }
   }
 
-  private var entries: [Entry] = []
-  private var sequence: UInt64 = 0
-
-  package init() {}
-
-  package var count: Int { entries.count }
-  package var isEmpty: Bool { entries.isEmpty }
-  package var first: Item? { entries.first?.item }
-  package var nextDue: UInt64? { entries.first?.due }
-
-  package mutating func insert(_ item: Item, due: UInt64) {
-    sequence += 1
-    entries.append(Entry(due: due, sequence: sequence, item: item))
-    var child = entries.count - 1
-    while child > 0 {
-      let parent = (child - 1) / 2
-      guard entries[child].isBefore(entries[parent]) else { return }
-      entries.swapAt(child, parent)
-      child = parent
-    }
+  @inlinable @discardableResult public mutating func popFirst() -> Item? {
+    isEmpty ? nil : takeOut(order.removeFirst())
   }
 
-  @discardableResult
-  package mutating func popFirst() -> Item? {
-    guard !entries.isEmpty else { return nil }
-    entries.swapAt(0, entries.count - 1)
-    let first = entries.removeLast()
-    sink(0)
-    return first.item
+  @inlinable public mutating func popFirst(dueAt now: UInt64) -> Item? {
+    isEmpty || order.keys[0].due > now ? nil : takeOut(order.removeFirst())
   }
 
-  package mutating func popFirst(dueAt now: UInt64) -> Item? {
-    guard let nextDue, nextDue <= now else { return nil }
-    return popFirst()
-  }
-
-  package func contains(where isWanted: (Item) -> Bool) -> Bool {
-    entries.contains { isWanted($0.item) }
+  @inlinable public func contains(where isWanted: (Item) -> Bool) -> Bool {
+    items.contains { $0.map(isWanted) ?? false }
   }
 
   /// Takes out and returns those that are wanted, in no order.
-  @discardableResult
-  package mutating func take(where isWanted: (Item) -> Bool) -> [Item] {
-    var taken: [Item] = []
-    entries.removeAll { entry in
-      guard isWanted(entry.item) else { return false }
-      taken.append(entry.item)
-      return true
-    }
-    guard !taken.isEmpty else { return [] }
-    for parent in stride(from: entries.count / 2 - 1, through: 0, by: -1) { sink(parent) }
+  @inlinable @discardableResult
+  public mutating func take(where isWanted: (Item) -> Bool) -> [Item] {
+    let wanted = items.indices.filter { items[$0].map(isWanted) ?? false }
+    guard !wanted.isEmpty else { return [] }
+    let taken = wanted.compactMap { takeOut($0) }
+    order.removeAll { items[$0] == nil }
     return taken
   }
 
-  private mutating func sink(_ start: Int) {
+  @inlinable mutating func takeOut(_ place: Int) -> Item? {
+    free.append(place)
+    return items[place].take()
+  }
+}
+
+/// The binary heap of a `DueHeap`: when what is in a place is due.
+@usableFromInline struct DueOrder {
+  @usableFromInline struct Key {
+    @usableFromInline let due: UInt64
+    @usableFromInline let place: Int
+    let sequence: UInt64
+
+    func isBefore(_ other: Key) -> Bool {
+      due < other.due || due == other.due && sequence < other.sequence
+    }
+  }
+
+  @usableFromInline private(set) var keys: [Key] = []
+  private var sequence: UInt64 = 0
+
+  @usableFromInline init() {}
+
+  @usableFromInline mutating func insert(due: UInt64, place: Int) {
+    sequence += 1
+    let key = Key(due: due, place: place, sequence: sequence)
+    keys.append(key)
+    var child = keys.count - 1
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard key.isBefore(keys[parent]) else { break }
+      keys[child] = keys[parent]
+      child = parent
+    }
+    keys[child] = key
+  }
+
+  /// - Precondition: there is one.
+  @usableFromInline mutating func removeFirst() -> Int {
+    let place = keys[0].place
+    let last = keys.removeLast()
+    if !keys.isEmpty { sink(last, from: 0) }
+    return place
+  }
+
+  @usableFromInline mutating func removeAll(where isUnwanted: (Int) -> Bool) {
+    keys.removeAll { isUnwanted($0.place) }
+    for parent in stride(from: keys.count / 2 - 1, through: 0, by: -1) {
+      sink(keys[parent], from: parent)
+    }
+  }
+
+  private mutating func sink(_ key: Key, from start: Int) {
     var parent = start
     while true {
-      var smallest = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < entries.count {
-        if entries[child].isBefore(entries[smallest]) { smallest = child }
-      }
-      guard smallest != parent else { return }
-      entries.swapAt(parent, smallest)
-      parent = smallest
+      var child = 2 * parent + 1
+      guard child < keys.count else { break }
+      if child + 1 < keys.count, keys[child + 1].isBefore(keys[child]) { child += 1 }
+      guard keys[child].isBefore(key) else { break }
+      keys[parent] = keys[child]
+      parent = child
     }
+    keys[parent] = key
   }
 }
