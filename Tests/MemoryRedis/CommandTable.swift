@@ -1,19 +1,34 @@
 /// A command that Redis knows: how many words it has, and what it may do.
-struct KnownCommand: Sendable {
+final class KnownCommand: Sendable {
   typealias Body = @Sendable (RedisStore, CommandCall) throws(CommandError) -> StoreReply
 
   /// In small letters.
   let name: String
   /// Words with the name; less than 0: at least as many.
   let arity: Int
-  var writes = false
+  let writes: Bool
   /// Refused when memory is used up.
-  var takesMemory = false
-  var isForScripts = true
-  var runsWhileLoading = false
+  let takesMemory: Bool
+  let isForScripts: Bool
+  let runsWhileLoading: Bool
   /// Of a family like `script|load`; empty for others.
-  var subcommands: [String: Int] = [:]
+  let subcommands: [String: Int]
   let run: Body
+
+  init(
+    name: String, arity: Int, writes: Bool = false, takesMemory: Bool = false,
+    isForScripts: Bool = true, runsWhileLoading: Bool = false, subcommands: [String: Int] = [:],
+    run: @escaping Body
+  ) {
+    self.name = name
+    self.arity = arity
+    self.writes = writes
+    self.takesMemory = takesMemory
+    self.isForScripts = isForScripts
+    self.runsWhileLoading = runsWhileLoading
+    self.subcommands = subcommands
+    self.run = run
+  }
 
   func takes(_ count: Int) -> Bool { Self.takes(count, arity) }
 

@@ -17,10 +17,10 @@ enum HashCommands {
       return .array(call.words.dropFirst(2).map { .optional(hash?[$0]) })
     },
     CommandTable.read("hgetall", 2) { store, call throws(CommandError) in
-      .array(try store.fields(call[1]).flatMap { [.bulk($0.key), .bulk($0.value)] })
+      .array(try store.fields(call[1]).flatMap { [.bulk($0.field), .bulk($0.value)] })
     },
     CommandTable.read("hkeys", 2) { store, call throws(CommandError) in
-      .strings(try store.fields(call[1]).map(\.key))
+      .strings(try store.fields(call[1]).map(\.field))
     },
     CommandTable.read("hvals", 2) { store, call throws(CommandError) in
       .strings(try store.fields(call[1]).map(\.value))
@@ -42,7 +42,7 @@ enum HashCommands {
 
 extension RedisStore {
   /// Nil: there is no such key.
-  func hash(_ key: ByteString) throws(CommandError) -> OrderedTable<ByteString>? {
+  func hash(_ key: ByteString) throws(CommandError) -> FieldTable? {
     switch value(key) {
     case .hash(let hash): hash
     case nil: nil
@@ -52,18 +52,17 @@ extension RedisStore {
 
   fileprivate func fields(
     _ key: ByteString
-  ) throws(CommandError) -> [OrderedTable<ByteString>.Slot] {
-    guard let hash = try hash(key) else { return [] }
-    return Array(hash.live)
+  ) throws(CommandError) -> [(field: ByteString, value: ByteString)] {
+    try hash(key)?.all ?? []
   }
 
   /// Changes a hash; one without fields goes. Nil: there is none, and none is made.
   private func changeHash<Result>(
-    _ key: ByteString, isMade: Bool, _ body: (inout OrderedTable<ByteString>) -> Result
+    _ key: ByteString, isMade: Bool, _ body: (inout FieldTable) -> Result
   ) throws(CommandError) -> Result? {
     if position(of: key) == nil {
       guard isMade else { return nil }
-      keys.set(key, StoreEntry(value: .hash(OrderedTable())))
+      keys.set(key, StoreEntry(value: .hash(FieldTable())))
     }
     guard let position = position(of: key) else { return nil }
     guard case .hash = keys[position: position].value else { throw .wrongType }
@@ -92,7 +91,7 @@ extension RedisStore {
   /// - Returns: how many there were.
   fileprivate func removeFields(_ call: CommandCall) throws(CommandError) -> Int64 {
     let removed = try changeHash(call[1], isMade: false) { hash in
-      Int64(call.words.dropFirst(2).count { hash.remove($0) != nil })
+      Int64(call.words.dropFirst(2).count { hash.remove($0) })
     }
     changes += Int(removed ?? 0)
     return removed ?? 0

@@ -51,7 +51,7 @@ extension RedisStore {
     if call.count > 1 {
       guard call.count == 2, ["async", "sync"].contains(call.word(1)) else { throw .syntax }
     }
-    keys = OrderedTable()
+    keys = EntryTable()
     changes += 1
     return .ok
   }

@@ -118,13 +118,7 @@ package final class MemoryRedis {
   func propagate() {
     let effects = store.takeEffects()
     guard !effects.isEmpty else { return }
-    var size: Int64 = 0
-    for effect in effects {
-      var bytes: [UInt8] = []
-      StoreReply.strings(effect).write(to: &bytes)
-      size += Int64(bytes.count)
-    }
-    offset += size
+    offset += effects.reduce(0) { $0 + Int64(StoreReply.size(of: $1)) }
     for link in links { link.append(effects, offset: offset) }
   }
 }

@@ -5,7 +5,7 @@
 /// Where Redis leaves an order open (KEYS, SCAN, SMEMBERS, SSCAN, HGETALL of a large hash) it is
 /// the order of insertion here, and SRANDMEMBER answers the oldest members.
 package final class RedisStore {
-  var keys = OrderedTable<StoreEntry>()
+  var keys = EntryTable()
   /// Microseconds since 1970, of the command that is being done.
   package internal(set) var now: Int64 = 0
   /// Changes since the beginning; a command that leaves it alone has written nothing.
@@ -136,7 +136,7 @@ package final class RedisStore {
 
   /// Takes away all keys that have ended.
   func removeEnded() {
-    for slot in keys.slots where slot.isLive { _ = position(of: slot.key) }
+    for key in keys.keys.keys() { _ = position(of: key) }
   }
 
   /// A new value without an end, whatever was there.

@@ -20,7 +20,7 @@ struct RequestParser {
     var position = start
     guard bytes[position] == UInt8(ascii: "*") else { return inlineCommand() }
     guard let header = line(&position) else { return nil }
-    guard let count = ByteString(Array(header.dropFirst())).integer, count <= Self.mostWords
+    guard let count = number(header), count <= Self.mostWords
     else { throw CommandError("ERR Protocol error: invalid multibulk length") }
     var words: [ByteString] = []
     words.reserveCapacity(Int(max(count, 0)))
@@ -31,8 +31,7 @@ struct RequestParser {
         throw CommandError("ERR Protocol error: expected '$', got '\(found)'")
       }
       guard let header = line(&position) else { return nil }
-      guard let length = ByteString(Array(header.dropFirst())).integer,
-        (0...Int64(Self.mostBytes)).contains(length)
+      guard let length = number(header), (0...Int64(Self.mostBytes)).contains(length)
       else { throw CommandError("ERR Protocol error: invalid bulk length") }
       guard bytes.count - position >= Int(length) + 2 else { return nil }
       words.append(ByteString(Array(bytes[position..<(position + Int(length))])))
@@ -42,13 +41,22 @@ struct RequestParser {
     return words
   }
 
-  /// Without its end, behind which `position` is then.
-  private func line(_ position: inout Int) -> ArraySlice<UInt8>? {
-    guard let end = bytes[position...].firstIndex(of: 0x0D), end + 1 < bytes.count else {
-      return nil
+  /// Of a line behind its kind.
+  private func number(_ line: Range<Int>) -> Int64? {
+    // Nearly all that there are.
+    if line.count == 2, bytes[line.lowerBound + 1] &- 0x30 < 10 {
+      return Int64(bytes[line.lowerBound + 1] - 0x30)
     }
+    return ByteString(Array(bytes[line].dropFirst())).integer
+  }
+
+  /// Without its end, behind which `position` is then.
+  private func line(_ position: inout Int) -> Range<Int>? {
+    var end = position
+    while end < bytes.count, bytes[end] != 0x0D { end += 1 }
+    guard end + 1 < bytes.count else { return nil }
     defer { position = end + 2 }
-    return bytes[position..<end]
+    return position..<end
   }
 
   private mutating func inlineCommand() -> [ByteString]? {

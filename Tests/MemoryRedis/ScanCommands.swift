@@ -4,7 +4,7 @@ enum ScanCommands {
     CommandTable.read("keys", 2) { store, call in
       let pattern = GlobPattern(call[1])
       return .strings(
-        store.keys.live.filter { pattern.matches($0.key) && !store.hasEnded($0.value) }
+        store.keys.all.filter { pattern.matches($0.key) && !store.hasEnded($0.entry) }
           .map(\.key))
     },
     CommandTable.read("scan", -2) { store, call throws(CommandError) in
@@ -14,16 +14,20 @@ enum ScanCommands {
       let cursor = try ScanOptions.cursor(call[2])
       guard let set = try store.set(call[1]) else { return ScanOptions.nothing }
       let options = try ScanOptions(call, from: 3)
-      let (slots, next) = set.page(after: cursor, limit: options.count)
-      return ScanOptions.reply(next, slots.filter { options.takes($0.key) }.map(\.key))
+      let (positions, next) = set.page(after: cursor, limit: options.count)
+      return ScanOptions.reply(
+        next, positions.map { set.slots[$0].key }.filter { options.takes($0) })
     },
     CommandTable.read("hscan", -3) { store, call throws(CommandError) in
       let cursor = try ScanOptions.cursor(call[2])
       guard let hash = try store.hash(call[1]) else { return ScanOptions.nothing }
       let options = try ScanOptions(call, from: 3)
-      let (slots, next) = hash.page(after: cursor, limit: options.count)
+      let (positions, next) = hash.keys.page(after: cursor, limit: options.count)
       return ScanOptions.reply(
-        next, slots.filter { options.takes($0.key) }.flatMap { [$0.key, $0.value] })
+        next,
+        hash.pairs(at: positions).filter { options.takes($0.field) }.flatMap {
+          [$0.field, $0.value]
+        })
     },
   ]
 }
@@ -72,11 +76,12 @@ extension RedisStore {
   fileprivate func scanKeys(_ call: CommandCall) throws(CommandError) -> StoreReply {
     let cursor = try ScanOptions.cursor(call[1])
     let options = try ScanOptions(call, from: 2, takesKind: true)
-    let (slots, next) = keys.page(after: cursor, limit: options.count)
+    let (positions, next) = keys.keys.page(after: cursor, limit: options.count)
+    let all = positions.map { keys.keys.slots[$0].key }
     var found: [ByteString] = []
-    for slot in slots where options.takes(slot.key) {
-      guard let value = value(slot.key) else { continue }
-      if options.kind == nil || options.kind == value.kind { found.append(slot.key) }
+    for key in all where options.takes(key) {
+      guard let value = value(key) else { continue }
+      if options.kind == nil || options.kind == value.kind { found.append(key) }
     }
     return ScanOptions.reply(next, found)
   }

@@ -14,11 +14,11 @@ enum SetCommands {
       .integer(Int64(try store.set(call[1])?.count ?? 0))
     },
     CommandTable.read("sismember", 3) { store, call throws(CommandError) in
-      .flag(try store.set(call[1])?[call[2]] != nil)
+      .flag(try store.set(call[1])?.position(of: call[2]) != nil)
     },
     CommandTable.read("smismember", -3) { store, call throws(CommandError) in
       let set = try store.set(call[1])
-      return .array(call.words.dropFirst(2).map { .flag(set?[$0] != nil) })
+      return .array(call.words.dropFirst(2).map { .flag(set?.position(of: $0) != nil) })
     },
     CommandTable.read("srandmember", -2) { store, call throws(CommandError) in
       try store.someMembers(call)
@@ -28,7 +28,7 @@ enum SetCommands {
 
 extension RedisStore {
   /// Nil: there is no such key.
-  func set(_ key: ByteString) throws(CommandError) -> OrderedTable<Void>? {
+  func set(_ key: ByteString) throws(CommandError) -> OrderedKeys? {
     switch value(key) {
     case .set(let set): set
     case nil: nil
@@ -37,8 +37,7 @@ extension RedisStore {
   }
 
   private func members(_ key: ByteString, limit: Int = .max) throws(CommandError) -> [ByteString] {
-    guard let set = try set(key) else { return [] }
-    return set.live.prefix(limit).map(\.key)
+    try set(key)?.keys(limit: limit) ?? []
   }
 
   fileprivate func members(_ key: ByteString) throws(CommandError) -> [ByteString] {
@@ -47,11 +46,11 @@ extension RedisStore {
 
   /// Changes a set; one without members goes. Nil: there is none, and none is made.
   private func changeSet<Result>(
-    _ key: ByteString, isMade: Bool, _ body: (inout OrderedTable<Void>) -> Result
+    _ key: ByteString, isMade: Bool, _ body: (inout OrderedKeys) -> Result
   ) throws(CommandError) -> Result? {
     if position(of: key) == nil {
       guard isMade else { return nil }
-      keys.set(key, StoreEntry(value: .set(OrderedTable())))
+      keys.set(key, StoreEntry(value: .set(OrderedKeys())))
     }
     guard let position = position(of: key) else { return nil }
     guard case .set = keys[position: position].value else { throw .wrongType }
@@ -67,7 +66,7 @@ extension RedisStore {
   /// - Returns: how many are new.
   fileprivate func addMembers(_ call: CommandCall) throws(CommandError) -> Int64 {
     let new = try changeSet(call[1], isMade: true) { set in
-      Int64(call.words.dropFirst(2).count { set.set($0, ()) })
+      Int64(call.words.dropFirst(2).count { set.insert($0).isNew })
     }
     changes += Int(new ?? 0)
     return new ?? 0
@@ -76,7 +75,7 @@ extension RedisStore {
   /// - Returns: how many there were.
   fileprivate func removeMembers(_ call: CommandCall) throws(CommandError) -> Int64 {
     let removed = try changeSet(call[1], isMade: false) { set in
-      Int64(call.words.dropFirst(2).count { set.remove($0) != nil })
+      Int64(call.words.dropFirst(2).count { set.removeMember($0) })
     }
     changes += Int(removed ?? 0)
     return removed ?? 0

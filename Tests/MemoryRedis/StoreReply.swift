@@ -28,29 +28,60 @@ extension StoreReply {
   /// As RESP 2 has it on the wire.
   package func write(to output: inout [UInt8]) {
     switch self {
-    case .status(let text): Self.line("+", Self.oneLine(text), to: &output)
-    case .error(let text): Self.line("-", Self.oneLine(text), to: &output)
-    case .integer(let number): Self.line(":", Array("\(number)".utf8), to: &output)
-    case .bulk(let string):
-      Self.line("$", Array("\(string.count)".utf8), to: &output)
-      output += string.bytes
-      output += [0x0D, 0x0A]
-    case .null: output += Array("$-1\r\n".utf8)
-    case .nullArray: output += Array("*-1\r\n".utf8)
+    case .status(let text): Self.line("+", text, to: &output)
+    case .error(let text): Self.line("-", text, to: &output)
+    case .integer(let number): Self.line(":", number, to: &output)
+    case .bulk(let string): Self.bulk(string, to: &output)
+    case .null: Self.line("$", -1, to: &output)
+    case .nullArray: Self.line("*", -1, to: &output)
     case .array(let replies):
-      Self.line("*", Array("\(replies.count)".utf8), to: &output)
+      Self.line("*", Int64(replies.count), to: &output)
       for reply in replies { reply.write(to: &output) }
     }
   }
 
-  private static func line(_ kind: Unicode.Scalar, _ text: [UInt8], to output: inout [UInt8]) {
-    output.append(UInt8(ascii: kind))
-    output += text
-    output += [0x0D, 0x0A]
+  /// How long a command is on the wire.
+  static func size(of command: [ByteString]) -> Int {
+    command.reduce(size(of: command.count)) { $0 + size(of: $1.count) + $1.count + 2 }
   }
 
-  private static func oneLine(_ text: ByteString) -> [UInt8] {
-    text.bytes.map { $0 == 0x0D || $0 == 0x0A ? 0x20 : $0 }
+  /// Of a line with its kind and a number that is not negative.
+  private static func size(of number: Int) -> Int {
+    var digits = 1
+    var rest = number / 10
+    while rest > 0 {
+      digits += 1
+      rest /= 10
+    }
+    return 1 + digits + 2
+  }
+
+  private static func bulk(_ string: ByteString, to output: inout [UInt8]) {
+    line("$", Int64(string.count), to: &output)
+    output += string.bytes
+    end(&output)
+  }
+
+  private static func line(_ kind: Unicode.Scalar, _ number: Int64, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: kind))
+    if (0..<10).contains(number) {
+      output.append(0x30 + UInt8(number))
+    } else {
+      output += "\(number)".utf8
+    }
+    end(&output)
+  }
+
+  /// A text in one line.
+  private static func line(_ kind: Unicode.Scalar, _ text: ByteString, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: kind))
+    for byte in text.bytes { output.append(byte == 0x0D || byte == 0x0A ? 0x20 : byte) }
+    end(&output)
+  }
+
+  private static func end(_ output: inout [UInt8]) {
+    output.append(0x0D)
+    output.append(0x0A)
   }
 }
 

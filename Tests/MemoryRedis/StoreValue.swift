@@ -1,8 +1,8 @@
 /// What a key holds.
 enum StoreValue: Sendable {
   case string(ByteString)
-  case hash(OrderedTable<ByteString>)
-  case set(OrderedTable<Void>)
+  case hash(FieldTable)
+  case set(OrderedKeys)
   case sortedSet(SortedSet)
   case stream(StreamValue)
   /// While it is being changed.
@@ -29,7 +29,7 @@ struct StoreEntry: Sendable {
 
 /// All that a Redis holds, at one moment: what a snapshot keeps. Copying it costs nothing.
 package struct StoreImage: Sendable {
-  var keys = OrderedTable<StoreEntry>()
+  var keys = EntryTable()
 
   package init() {}
 

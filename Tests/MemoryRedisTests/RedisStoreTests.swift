@@ -98,18 +98,18 @@ import Testing
   }
 
   private static func contents(of store: RedisStore) -> [String] {
-    store.keys.live.map { slot in
+    store.keys.all.map { key, entry in
       let value =
-        switch slot.value.value {
+        switch entry.value {
         case .string(let text): "\(text.bytes)"
-        case .hash(let hash): "\(hash.live.map { ($0.key.bytes, $0.value.bytes) })"
-        case .set(let set): "\(set.live.map(\.key.bytes))"
+        case .hash(let hash): "\(hash.all.map { ($0.field.bytes, $0.value.bytes) })"
+        case .set(let set): "\(set.keys().map(\.bytes))"
         case .sortedSet(let set): "\(set.elements.map { ($0.score, $0.member.bytes) })"
         case .stream(let stream):
           "\(stream.entries.map { ($0.identifier, $0.fields.map(\.bytes)) })"
         case .none: "?"
         }
-      return "\(slot.key.text) \(slot.value.expiresAt ?? -1) \(value)"
+      return "\(key.text) \(entry.expiresAt ?? -1) \(value)"
     }.sorted()
   }
 
