@@ -9,6 +9,10 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
+/// Of a world in virtual time: it has one thread, and the checks of overlapping accesses at run
+/// time would be a fifteenth of what a life costs.
+let world = strict + [.unsafeFlags(["-enforce-exclusivity=unchecked"])]
+
 func cLibrary(_ name: String, pkgConfig: String, apt: String, brew: String) -> Target {
   .systemLibrary(
     name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig,
@@ -37,9 +41,10 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 /// What tests share; not a product.
 func support(
-  _ name: String, path: String, _ dependencies: [Target.Dependency]
+  _ name: String, path: String, settings: [SwiftSetting] = strict,
+  _ dependencies: [Target.Dependency]
 ) -> Target {
-  .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+  .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
 
 /// A program for developers; not for users.
@@ -267,12 +272,12 @@ let supports: [Target] = [
   // Runs one of them on files, or, where it is built so, under libFuzzer.
   driver("Fuzz", path: "Tests/Fuzz", ["FuzzTargets"], besides: ["Corpora", "run"]),
   // A Kafka in memory, whose time and faults are its user's.
-  support("MemoryKafka", path: "Tests/MemoryKafka", ["Kafka"]),
+  support("MemoryKafka", path: "Tests/MemoryKafka", settings: world, ["Kafka"]),
   // A Redis without a network, a clock or chance, which runs the real scripts.
-  support("MemoryRedis", path: "Tests/MemoryRedis", ["CLua"]),
+  support("MemoryRedis", path: "Tests/MemoryRedis", settings: world, ["CLua"]),
   // A whole deployment in one thread and in virtual time.
   support(
-    "World", path: "Tests/World",
+    "World", path: "Tests/World", settings: world,
     [
       "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
       "Ingest",

@@ -25,6 +25,11 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
     package init() {}
   }
 
+  /// What the sockets of an endpoint look at.
+  final class Way {
+    var path = Path()
+  }
+
   final class Place: NetworkListening {
     let endpoint: Endpoint
     let loop: EventLoop
@@ -47,21 +52,27 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
 
   let scheduler: WorldScheduler
   fileprivate var places: [Endpoint: Place] = [:]
-  private var paths: [Endpoint: Path] = [:]
+  private var ways: [Endpoint: Way] = [:]
   /// In the order in which they were made; both ends of each.
   private var pairs: [(endpoint: Endpoint, client: MemorySocket, server: MemorySocket)] = []
   private var nextPort = 20_000
 
   package init(scheduler: WorldScheduler) { self.scheduler = scheduler }
 
-  package func path(to endpoint: Endpoint) -> Path { paths[endpoint] ?? Path() }
+  package func path(to endpoint: Endpoint) -> Path { way(to: endpoint).path }
+
+  func way(to endpoint: Endpoint) -> Way {
+    if let known = ways[endpoint] { return known }
+    let way = Way()
+    ways[endpoint] = way
+    return way
+  }
 
   /// From now on, for connections that are open, too.
   package func change(_ endpoint: Endpoint, _ change: (inout Path) -> Void) {
-    var path = path(to: endpoint)
-    change(&path)
-    paths[endpoint] = path
-    guard !path.isSilent else { return }
+    let way = way(to: endpoint)
+    change(&way.path)
+    guard !way.path.isSilent else { return }
     for pair in pairs where pair.endpoint == endpoint {
       pair.client.deliver()
       pair.server.deliver()
@@ -114,10 +125,13 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
 
   private func forgetClosed() { pairs.removeAll { $0.client.isClosed && $0.server.isClosed } }
 
-  func delay(to endpoint: Endpoint) -> Duration {
-    let range = path(to: endpoint).delay
-    let width = Int((range.upperBound - range.lowerBound) / .nanoseconds(1))
-    return range.lowerBound + .nanoseconds(scheduler.number(below: width + 1))
+  func delay(to endpoint: Endpoint) -> Duration { delay(on: way(to: endpoint)) }
+
+  func delay(on way: Way) -> Duration {
+    let range = way.path.delay
+    let least = range.lowerBound.nanoseconds
+    let width = Int(range.upperBound.nanoseconds - least)
+    return .nanoseconds(Int64(least) + Int64(scheduler.number(below: width + 1)))
   }
 
   // MARK: Network

@@ -5,7 +5,7 @@ import Transport
 /// One end of a connection of a world.
 final class MemorySocket: StreamSocket {
   let loop: EventLoop
-  private let endpoint: Endpoint
+  private let way: MemoryNetwork.Way
   private let network: MemoryNetwork
   weak var peer: MemorySocket?
 
@@ -30,12 +30,11 @@ final class MemorySocket: StreamSocket {
 
   init(loop: EventLoop, endpoint: Endpoint, network: MemoryNetwork) {
     self.loop = loop
-    self.endpoint = endpoint
+    way = network.way(to: endpoint)
     self.network = network
   }
 
   private var scheduler: WorldScheduler { network.scheduler }
-  private var path: MemoryNetwork.Path { network.path(to: endpoint) }
 
   // MARK: StreamSocket
 
@@ -61,7 +60,7 @@ final class MemorySocket: StreamSocket {
     guard space > 0 else { return .wouldBlock }
     let count = min(space, bytes.count)
     var rest = bytes[..<count]
-    let piece = max(1, path.largestPiece)
+    let piece = max(1, way.path.largestPiece)
     while !rest.isEmpty {
       post(Array(rest.prefix(piece)))
       rest = rest.dropFirst(piece)
@@ -70,7 +69,7 @@ final class MemorySocket: StreamSocket {
   }
 
   /// What the peer has not taken counts.
-  private var space: Int { path.capacity - bytesUnderWay - (peer?.received.count ?? 0) }
+  private var space: Int { way.path.capacity - bytesUnderWay - (peer?.received.count ?? 0) }
 
   func finishWriting() {
     guard !hasFinished else { return }
@@ -101,7 +100,7 @@ final class MemorySocket: StreamSocket {
 
   /// The peer's end is closed: this side hears of it behind all that the peer has sent.
   private func reset() {
-    let delay = network.delay(to: endpoint)
+    let delay = network.delay(on: way)
     let last = peer?.underWay.last?.due ?? 0
     let rest = last > scheduler.now ? last - scheduler.now : 0
     fail(ECONNRESET, after: max(delay, .nanoseconds(Int64(rest))))
@@ -117,7 +116,7 @@ final class MemorySocket: StreamSocket {
   // MARK: on the way
 
   private func post(_ bytes: [UInt8]) {
-    let due = scheduler.now &+ network.delay(to: endpoint).nanoseconds
+    let due = scheduler.now &+ network.delay(on: way).nanoseconds
     underWay.append((bytes, max(due, underWay.last?.due ?? 0)))
     bytesUnderWay += bytes.count
     scheduler.schedule(after: .nanoseconds(Int64(underWay[underWay.count - 1].due - scheduler.now)))
@@ -129,7 +128,7 @@ final class MemorySocket: StreamSocket {
   /// Delivers what is due, unless the path is silent.
   func deliver() {
     guard failure == nil else { return }
-    guard !path.isSilent, !isSilent else { return watchSilence() }
+    guard !way.path.isSilent, !isSilent else { return watchSilence() }
     while let first = underWay.first, first.due <= scheduler.now {
       underWay.removeFirst()
       bytesUnderWay -= first.bytes.count
@@ -168,8 +167,8 @@ final class MemorySocket: StreamSocket {
   }
 
   func breakBoth(_ number: Int32) {
-    fail(number, after: network.delay(to: endpoint))
-    peer?.fail(number, after: network.delay(to: endpoint))
+    fail(number, after: network.delay(on: way))
+    peer?.fail(number, after: network.delay(on: way))
   }
 
   // MARK: readiness

@@ -69,8 +69,20 @@ package struct WorldDevice: Hashable, Sendable {
 
   /// A token of 64 digits that begins with `head` and ends with the number.
   static func token(_ number: Int, head: String) -> String {
-    let digits = String(number, radix: 16)
-    return head + String(repeating: "0", count: 64 - head.utf8.count - digits.utf8.count) + digits
+    String(unsafeUninitializedCapacity: 64) { text in
+      var end = head.utf8.count
+      _ = text.initialize(fromContentsOf: head.utf8)
+      text[end...].initialize(repeating: 0x30)
+      end = 64
+      var rest = number
+      while rest > 0 {
+        end -= 1
+        let digit = UInt8(rest % 16)
+        text[end] = digit < 10 ? 0x30 + digit : 0x57 + digit
+        rest /= 16
+      }
+      return 64
+    }
   }
 
   package var binding: Binding {

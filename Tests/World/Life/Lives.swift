@@ -42,6 +42,7 @@ package final class Lives: Sendable {
   private let directory: String
   private let say: @Sendable (String) -> Void
   private let end: UInt64
+  private let audiences = LifeAudiences()
   private let progress: ThreadLock<Progress>
 
   /// - Parameters:
@@ -70,8 +71,7 @@ package final class Lives: Sendable {
   }
 
   private func work(in directory: String) {
-    let audiences = LifeAudiences()
-    let live = { try LifeRun.run($0, directory: directory, audiences: audiences) }
+    let live = { try LifeRun.run($0, directory: directory, audiences: self.audiences) }
     while let seed = take() {
       do {
         try look(at: seed, live)
