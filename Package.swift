@@ -315,7 +315,13 @@ let testTargets: [Target] = [
       "API", "Checkout", "Devices", "Expand", "MemoryRedis", "Processes", "Record", "Redis", "Text",
       "Tokens",
     ]),
-  tests("WorldTests", ["Model", "Processes", "World"]),
+  tests(
+    "WorldTests",
+    [
+      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop",
+      "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Processes",
+      "Record", "Redis", "Render", "Rules", "Telemetry", "Transport", "World",
+    ]),
   tests("KafkaTests", ["Fixtures", "Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
   tests(
     "MemoryKafkaTests",

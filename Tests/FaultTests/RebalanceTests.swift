@@ -11,11 +11,11 @@ import Testing
 /// Members that come and go in the middle of a fan-out, and a group that hands records out again.
 @Suite(.serialized) struct RebalanceTests {
   private static let audience = SyntheticAudience(
-    followers: 30_000, seed: 21, topic: WorkerBed.app, mutedShare: 0)
+    followers: 8_000, seed: 21, topic: WorkerBed.app, mutedShare: 0)
 
   private static func slow() -> SimulatorScript {
     var script = SimulatorScript()
-    script.latency = .milliseconds(5)
+    script.latency = .milliseconds(20)
     return script
   }
 
@@ -26,13 +26,13 @@ import Testing
   }
 
   private static func slowly(_ options: inout PipelineOptions) {
-    options.deliver.streamsPerConnection = 40
+    options.deliver.streamsPerConnection = 10
   }
 
   @Test func joiningAndLeavingSendNothingTwice() async throws {
     let kafka = RealKafka.home == nil ? nil : try RealKafka()
     let bed = try await Self.bed(kafka)
-    try await bed.seed(Self.audience, streamer: "s1")
+    try await bed.seed(Self.audience, streamer: "s1", expecting: 32_000)
     let first = try await bed.startWorker(Self.slowly)
     try await bed.ready()
     try await bed.emit("e1")
@@ -54,29 +54,6 @@ import Testing
     #expect(status.isBalanced && status.accepted == Self.audience.totals().devices)
     let summary = await bed.simulator.summary()
     #expect(summary.accepted == status.accepted && summary.duplicates == 0)
-  }
-
-  /// Nothing can be committed, and the worker dies: its successor reads everything again.
-  @Test func whatWasPublishedIsNotPublishedAgain() async throws {
-    let bed = try await Self.bed(nil)
-    try await bed.seed(Self.audience, streamer: "s1")
-    bed.broker?.fail(
-      next: .offsetCommit, with: Array(repeating: .illegalGeneration, count: 10_000))
-    let first = try await bed.startWorker {
-      Self.slowly(&$0)
-      $0.drainTimeout = .zero
-    }
-    try await bed.ready()
-    try await bed.emit("e1")
-    try await Self.settled(bed, 4)
-    _ = await first.stop()
-    let planned = try #require(try await bed.status("e1"))
-    #expect(planned.state == .running && planned[.published] == planned.segments)
-    let second = try await bed.startWorker { $0.workerID = "worker-2" }
-    let status = try await bed.finished("e1")
-    #expect(await second.stop())
-    #expect(status.isBalanced && status.accepted == Self.audience.totals().devices)
-    #expect(try bed.records(of: "notify-followers.segments") == planned.segments)
   }
 
   /// Two static members of the same name: the group fences the first.

@@ -10,29 +10,14 @@ import Transport
 
 /// Workers, Redis and servers that go away in the middle.
 @Suite(.serialized) struct OutageTests {
-  @Test func sharesAFanOutBetweenTwoWorkersWithoutDuplicates() async throws {
-    let bed = try await WorkerBed()
-    let audience = SyntheticAudience(followers: 20_000, seed: 3, topic: WorkerBed.app)
-    try await bed.seed(audience, streamer: "s1")
-    let first = try await bed.startWorker()
-    let second = try await bed.startWorker { $0.workerID = "worker-2" }
-    try await bed.emit("e1")
-    let status = try await bed.finished("e1")
-    let summary = await bed.simulator.summary()
-    #expect(status.accepted == summary.accepted && status.isBalanced)
-    #expect(status.accepted == audience.totals().devices - audience.totals().mutedDevices)
-    #expect(await first.stop())
-    #expect(await second.stop())
-  }
-
   @Test func waitsForARedisThatDiesAndComesBack() async throws {
     let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
-    let audience = SyntheticAudience(followers: 10_000, seed: 5, topic: WorkerBed.app)
+    let audience = SyntheticAudience(followers: 3_000, seed: 5, topic: WorkerBed.app)
     try await bed.seed(audience, streamer: "s1")
-    let worker = try await bed.startWorker { $0.deliver.streamsPerConnection = 20 }
+    let worker = try await bed.startWorker { $0.deliver.streamsPerConnection = 5 }
     try await bed.emit("e1")
     _ = try await bed.until("some pushes have gone") {
-      await bed.simulator.summary().accepted > 1000 ? true : nil
+      await bed.simulator.summary().accepted > 300 ? true : nil
     }
     bed.redis.kill()
     _ = try await bed.until("the worker says that it waits") {
@@ -79,26 +64,12 @@ import Transport
     #expect(await worker.stop())
   }
 
-  @Test func startsBeforeRedisAndAPNsAreThere() async throws {
-    let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
-    try await bed.follow("s1", tokens: (0..<10).map { paddedHex($0) })
-    bed.redis.kill()
-    let worker = try await bed.startWorker()
-    try await bed.emit("e1")
-    _ = try await bed.until("the worker says that it waits") {
-      bed.sink.lines.contains { $0.contains("waiting to ") } ? true : nil
-    }
-    try bed.redis.start()
-    #expect(try await bed.finished("e1").accepted == 10)
-    #expect(await worker.stop())
-  }
-
   /// The real broker, where FANFARE_KAFKA_HOME names one; `.ci/run` sets it when it can.
   @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Kafka"))
   func goesTheWholeWayOnARealKafka() async throws {
     let kafka = try RealKafka()
     let bed = try await WorkerBed(kafka: kafka)
-    let audience = SyntheticAudience(followers: 10_000, seed: 6, topic: WorkerBed.app)
+    let audience = SyntheticAudience(followers: 3_000, seed: 6, topic: WorkerBed.app)
     try await bed.seed(audience, streamer: "s1")
     let worker = try await bed.startWorker()
     try await bed.emit("e1")

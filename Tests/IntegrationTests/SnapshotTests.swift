@@ -72,7 +72,7 @@ import Text
       await Self.figure("servers{state=\"trusted\"}", first) > 0 ? true : nil
     }
     var seen = 0
-    for round in 0..<14 {
+    for round in 0..<9 {
       for number in 0..<6 {
         let sorted = devices.sorted { $0.token < $1.token }
         let device = try #require(sorted.randomElement(using: &random))
@@ -91,11 +91,11 @@ import Text
       #expect(status.accepted == devices.count && status.isBalanced, "round \(round)")
       for device in devices { expected[device.token, default: 0] += 1 }
       switch round {
-      case 6:
+      case 5:
         for node in bed.cluster?.masters ?? [bed.redis] {
           try node.cli("CLIENT", "KILL", "TYPE", "pubsub")
         }
-      case 4, 10:
+      case 3, 7:
         seen += await Self.hits(workers[0])
         #expect(await workers[0].stop())
         workers[0] = try await Self.start(bed, "worker-\(round)")
@@ -103,7 +103,7 @@ import Text
       }
     }
     for worker in workers { seen += await Self.hits(worker) }
-    #expect(seen > 300, "some come from snapshots")
+    #expect(seen > 200, "some come from snapshots")
     let tokens = expected.keys.sorted()
     let counts = await bed.simulator.counts(of: tokens)
     for (token, count) in zip(tokens, counts) {

@@ -10,13 +10,15 @@ package final class WorldWorker: @unchecked Sendable {
   package let name: String
   private let world: World
   package let host: MemoryHost
-  private let worker: Worker
+  package let worker: Worker
   private let loops: WorldLoops
   private let clock = WorldClock()
   /// The part of a lane's memory budget that is for batches, in bytes.
   package let batchBudget: Int
   package private(set) var isDead = false
   package private(set) var hasStopped = false
+  /// Whether it had nothing left when it stopped.
+  package private(set) var hasDoneEverything = false
   private var hasBeenToldToStop = false
 
   init(
@@ -55,7 +57,7 @@ package final class WorldWorker: @unchecked Sendable {
     hasBeenToldToStop = true
     onLoop(loops.all[0]) { [self] in
       Task {
-        await worker.stop()
+        hasDoneEverything = await worker.stop()
         hasStopped = true
       }
     }
