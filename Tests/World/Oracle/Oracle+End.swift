@@ -10,6 +10,7 @@ extension Oracle {
         fail("nothing is known of \(events[index].id)")
         continue
       }
+      if status.state == .running, isForgotten(index) { continue }
       check(index, status)
     }
     checkCopies()

@@ -160,7 +160,8 @@ package final class Oracle {
       let reply = world.ask("HGET", world.keyspace.event(id: events[index].id), "state")
       guard case .bulk(let state) = reply, state.text != "running" else {
         // Nobody has read it, and perhaps nobody ever can.
-        if reply != .null || !plan.losesRecords { areOver = false }
+        let isLost = reply == .null ? plan.losesRecords : isForgotten(index)
+        if !isLost { areOver = false }
         continue
       }
       events[index].over = now
@@ -169,6 +170,20 @@ package final class Oracle {
     checkHeartbeats()
     return areOver
   }
+
+  /// Whether the worker that began an event died before any other could know of it, and Kafka has
+  /// thrown its record away: nobody comes to it any more.
+  func isForgotten(_ index: Int) -> Bool {
+    guard plan.losesRecords, case .array(let entries) = begun() else { return false }
+    return !entries.contains { entry in
+      guard case .array(let parts) = entry, case .array(let fields)? = parts.last else {
+        return false
+      }
+      return fields.contains(.bulk(ByteString(events[index].id)))
+    }
+  }
+
+  private func begun() -> StoreReply { world.ask("XRANGE", world.keyspace.statsFanOuts, "-", "+") }
 
   /// No queue of a worker is longer than it may be.
   private func checkHeartbeats() {
