@@ -7,7 +7,7 @@ import Text
 /// Pushes that part, in any order of what may happen to them: each is in one place at any time, and
 /// all of them come to their end.
 @Suite struct SeparatedRunTests {
-  @Test(arguments: 1...40)
+  @Test(arguments: 1...12)
   func everyPushIsInOnePlaceAndAllComeToTheirEnd(seed: UInt64) {
     var run = SeparatedRun(seed: seed)
     for _ in 0..<400 {

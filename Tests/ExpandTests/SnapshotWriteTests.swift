@@ -72,7 +72,7 @@ import Text
 
   /// Lanes that read and store, and somebody who knows nothing of them and writes between. After
   /// each answer all that is read is what was written.
-  @Test(arguments: [1, 2, 3] as [UInt64]) func isSeenAmongManyByAnyLane(seed: UInt64) async throws {
+  @Test(arguments: [1, 2] as [UInt64]) func isSeenAmongManyByAnyLane(seed: UInt64) async throws {
     let server = try RedisServerProcess()
     try await SnapshotBed.run(SnapshotBed.options(port: server.port)) { bed async throws in
       var random = SplitMix64(seed: seed)
@@ -80,13 +80,13 @@ import Text
       var lanes = [try await bed.trustingLane(), try await bed.trustingLane()]
       for lane in lanes { try await lane.warm(bed.users.count) }
       let before = lanes[0].figures.hits
-      for step in 0..<300 {
+      for step in 0..<200 {
         for _ in 0..<Int.random(in: 0...3, using: &random) {
           let user = bed.users.randomElement(using: &random) ?? "u1"
           try model[user]?.change(by: &random, at: server)
         }
         // Who comes later trusts what others have stored.
-        if step == 150 { lanes[1] = try await bed.trustingLane() }
+        if step == 100 { lanes[1] = try await bed.trustingLane() }
         let reading = try await lanes[Int.random(in: 0...1, using: &random)].read()
         for (user, person) in model {
           #expect(Set(reading.tokens[user] ?? []) == person.tokens, "step \(step), \(user)")
@@ -94,7 +94,7 @@ import Text
           #expect(reading.fields[user] == [person.name], "step \(step), \(user)")
         }
       }
-      #expect(lanes[0].figures.hits - before > 500, "many come from snapshots")
+      #expect(lanes[0].figures.hits - before > 300, "many come from snapshots")
     }
   }
 

@@ -5,13 +5,19 @@ import ServerProcesses
 /// A real redis-server and a client of it on a loop of its own.
 package final class RedisFixture: Sendable {
   package let server: RedisServerProcess
+  /// Nil: it goes with the fixture.
+  private let reused: ReusedRedis?
   private let loop = EventLoop(name: "fixture")
 
   package init(isDurable: Bool = false) throws {
-    server = try RedisServerProcess(isDurable: isDurable)
+    reused = isDurable ? nil : try ReusedRedis.take()
+    server = try reused?.server ?? RedisServerProcess(isDurable: true)
   }
 
-  deinit { loop.stop() }
+  deinit {
+    loop.stop()
+    reused?.giveBack()
+  }
 
   /// Runs `body` on the loop with a client that is closed afterwards.
   package func run<T: Sendable>(

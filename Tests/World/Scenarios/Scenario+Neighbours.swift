@@ -6,7 +6,7 @@ extension Scenario {
     Scenario(
       "giant-beside-small", "one giant fan-out does not delay a small one",
       on: .beside(
-        [ScenarioAudience(9, followers: 60_000, shards: 128)], streams: 300),
+        [ScenarioAudience(9, followers: 32_000, shards: 128)], streams: 300),
       events: [ScenarioEvent("giant", of: 9, disturbs: true)] + small,
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 3),
