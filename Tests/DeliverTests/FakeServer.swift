@@ -54,6 +54,8 @@ final class FakeServer {
   /// Called behind the answers to what came in one piece.
   var afterRequests: (FakeConnection) -> Void = { _ in }
   private(set) var requests: [Request] = []
+  /// By token.
+  private var counts: [String: Int] = [:]
   /// What the client did against HTTP/2, and what this server could not do. The bed says that there
   /// is none when it stops.
   var faults: [String] = []
@@ -82,7 +84,7 @@ final class FakeServer {
   private(set) var lastPort = 0
   var open: [FakeConnection] { connections.filter { !$0.isClosed } }
 
-  func count(_ token: String) -> Int { requests.count { $0.token == token } }
+  func count(_ token: String) -> Int { counts[token] ?? 0 }
 
   func release() {
     holdsAnswers = false
@@ -97,5 +99,8 @@ final class FakeServer {
     for connection in connections { connection.drop() }
   }
 
-  func note(_ request: Request) { requests.append(request) }
+  func note(_ request: Request) {
+    requests.append(request)
+    counts[request.token, default: 0] += 1
+  }
 }
