@@ -102,6 +102,7 @@ struct GlobPattern {
     while index < pattern.count {
       switch pattern[index] {
       case UInt8(ascii: "*"):
+        if index + 1 == pattern.count { return true }
         return (rest.startIndex...rest.endIndex).contains { matches(index + 1, rest[$0...]) }
       case UInt8(ascii: "?"):
         guard rest.popFirst() != nil else { return false }

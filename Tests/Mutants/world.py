@@ -29,6 +29,8 @@ ROOMS = {
 PATIENCE = 6
 LEAST_SECONDS = 60
 KILLED, BY_TIME, LIVED = "killed", "killed by time", "survived"
+# Its row says why the world cannot see it: it is not run.
+NAMED = "named"
 # Of a draw: the world does not come by it, so that it need not be run. And: the time was over.
 UNREACHED, NOT_RUN = "not reached", "not run"
 
@@ -52,11 +54,12 @@ class Failure(Exception):
 class Subject:
     """A mutant, of the table or drawn: what its switch is called and what a report says of it."""
 
-    def __init__(self, switch, name, file, why):
+    def __init__(self, switch, name, file, why, unseen=None):
         self.switch = switch
         self.name = name
         self.room = room_of(file)
-        self.why = why
+        self.why = f"{why}; the world does not see it: {unseen}" if unseen else why
+        self.is_named = unseen is not None
         self.verdict, self.word = NOT_RUN, ""
 
 
@@ -93,8 +96,8 @@ class World:
         say(f"{took:.0f} s; a mutant's life may take {self.limit:.0f} s")
 
     def judge(self, subject):
-        if self.misses(subject):
-            subject.verdict = UNREACHED
+        if subject.is_named or self.misses(subject):
+            subject.verdict = NAMED if subject.is_named else UNREACHED
             return
         code, output = self.run(self.command, self.directory, self.limit, subject.switch)
         if code is None:
@@ -140,7 +143,9 @@ def report(subjects):
     rooms = collections.defaultdict(collections.Counter)
     for subject in subjects:
         rooms[subject.room][subject.verdict] += 1
-    columns = [KILLED, BY_TIME, LIVED, UNREACHED, NOT_RUN]
+    columns = [KILLED, BY_TIME, LIVED, NAMED, UNREACHED, NOT_RUN]
+    killed = sum(subject.verdict in (KILLED, BY_TIME) for subject in subjects)
+    print(f"\n{killed} of {len(subjects)} killed")
     print("\n| Room | " + " | ".join(columns) + " |\n|---|" + "--:|" * len(columns))
     for room, counts in sorted(rooms.items()) + [
             ("all", sum(rooms.values(), collections.Counter()))]:

@@ -55,6 +55,12 @@ package final class World: @unchecked Sendable {
   /// Ms since 1970, by every clock that is right.
   package let wallClock: @Sendable () -> Int64
   private let epoch: UInt64
+  /// Ms that the clock of Redis' machine is ahead of all others.
+  var redisAhead: Int64 {
+    get { redisClock.ahead }
+    set { redisClock.ahead = newValue }
+  }
+  private let redisClock = WorldClock()
   /// What the simulator follows now.
   package var script = SimulatorScript()
 
@@ -82,10 +88,11 @@ package final class World: @unchecked Sendable {
       ingest.eventsTopic, ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic,
       ingest.deadLettersTopic, Self.newsTopic,
     ] { broker.create(topic: topic, partitions: partitions) }
+    let redisClock = redisClock
     redis = WorldRedis(
       at: Self.redisPlace, network: network, seed: seed,
       microseconds: {
-        Self.beginning * 1_000 + Int64((scheduler.now &- epoch) / 1_000)
+        (Self.beginning + redisClock.ahead) * 1_000 + Int64((scheduler.now &- epoch) / 1_000)
       })
     network.change(Self.sandbox) { $0.leadsTo = Self.apple }
     var options = APNsSimulatorOptions(directory: directory)

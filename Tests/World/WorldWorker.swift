@@ -2,6 +2,7 @@ import EventLoop
 import Kafka
 import MemoryKafka
 import Pipeline
+import Telemetry
 
 /// A worker's process: its loops, its connections and its member of the group live and die with it.
 ///
@@ -52,6 +53,23 @@ package final class WorldWorker: @unchecked Sendable {
     return world.perform { _, _ in await worker.mostBatchBytes() }
   }
 
+  /// What it has counted, also when it is dead.
+  package var counts: WorkerSnapshot { worker.counters.snapshot() }
+
+  /// What it measures, by series: `fanfare_pushes_total{outcome="accepted"}`; none when nothing of
+  /// it runs.
+  func metrics() -> [String: Double] {
+    guard !isDead, !hasBeenToldToStop || !hasStopped else { return [:] }
+    let worker = worker
+    let text = world.perform { _, _ in await worker.metrics().text } ?? ""
+    var series: [String: Double] = [:]
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      guard let blank = line.lastIndex(of: " ") else { continue }
+      series[String(line[..<blank])] = Double(line[line.index(after: blank)...])
+    }
+    return series
+  }
+
   /// SIGTERM.
   package func stop() {
     hasBeenToldToStop = true
@@ -97,7 +115,7 @@ package final class WorldWorker: @unchecked Sendable {
 }
 
 /// Unchecked: confined to its world's thread.
-private final class WorldClock: @unchecked Sendable { var ahead: Int64 = 0 }
+final class WorldClock: @unchecked Sendable { var ahead: Int64 = 0 }
 
 /// The loops of a process, in the order in which they were made.
 final class WorldLoops: @unchecked Sendable {

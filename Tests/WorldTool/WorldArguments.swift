@@ -5,7 +5,7 @@ struct WorldArguments {
   static let usage = """
     usage: world [--seeds COUNT] [--first SEED] [--jobs THREADS] [--twice] [--brief]
            world --seed SEED [--trace] [--without NUMBER,…]
-           world --scenarios [--seeds COUNT …]
+           world --scenarios [--only NAME] [--seeds COUNT …]
 
       --seeds COUNT    lives this many seeds, from --first on (200)
       --first SEED     the first of them (1)
@@ -16,6 +16,8 @@ struct WorldArguments {
       --trace          prints what happens in it
       --scenarios      prints what the named situations come to, and what bounds that; with
                        --seeds behind so many lives, and only bounds that are not kept
+      --only NAME      of the situations this one alone, or all whose names begin so
+      --storms         lives only what comes before the events, of each seed
       --without LIST   leaves out these deeds of it, by the numbers that the trace gives them
 
     Exit code 0: every promise was kept. 1: one was not, and the output names the seed. 2: wrong
@@ -27,6 +29,8 @@ struct WorldArguments {
   var traces = false
   var showsScenarios = false
   var wantsLives = false
+  /// What the names of the situations begin with.
+  var scenarios = ""
   var without: Set<Int> = []
 
   /// Nil: something is wrong with them.
@@ -38,6 +42,7 @@ struct WorldArguments {
       case "--brief": lives.isBrief = true
       case "--trace": traces = true
       case "--scenarios": showsScenarios = true
+      case "--storms": lives.areStormsOnly = true
       default:
         guard let value = rest.popFirst(), take(name, value) else { return nil }
       }
@@ -62,6 +67,9 @@ struct WorldArguments {
     case "--first":
       guard let number = UInt64(value) else { return false }
       lives.first = number
+      return true
+    case "--only":
+      scenarios = value
       return true
     case "--without":
       let numbers = value.split(separator: ",").map { Int($0) }

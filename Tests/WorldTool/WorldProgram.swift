@@ -19,9 +19,13 @@ struct WorldProgram {
     return try liveMany() && areBoundsKept()
   }
 
+  private var scenarios: [Scenario] {
+    Scenario.all.filter { $0.name.hasPrefix(arguments.scenarios) }
+  }
+
   private func showScenarios() throws -> Bool {
     var areKept = true
-    for scenario in Scenario.all {
+    for scenario in scenarios {
       let outcome = try scenario.run()
       for line in scenario.report(outcome) { say(line) }
       if !scenario.broken(by: outcome).isEmpty { areKept = false }
@@ -30,7 +34,7 @@ struct WorldProgram {
   }
 
   private func areBoundsKept() throws -> Bool {
-    for scenario in Scenario.all {
+    for scenario in scenarios {
       guard let bound = scenario.broken(by: try scenario.run()).first else { continue }
       say("violation of \(scenario.name): \(bound)")
       return false

@@ -143,7 +143,7 @@ extension LifeRun {
 
   private func give(_ device: WorldDevice, to user: Int, alsoBusy: [Int]) {
     let at = world.wallClock()
-    truth.beginBind(device.number, to: user)
+    truth.beginBind(device.number, to: user, at: at)
     change([user] + alsoBusy) { _, registry in
       try await registry.bind(user: "u\(user)", device.binding, at: at)
     } whenDone: { [truth] in

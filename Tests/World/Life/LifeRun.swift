@@ -33,7 +33,8 @@ package final class LifeRun {
   let world: World
   let truth: Truth
   let oracle: Oracle
-  private let start: UInt64
+  /// When the deeds begin.
+  private var start: UInt64
   /// By number of the plan; the last process of each.
   private var workers: [Int: WorldWorker] = [:]
   /// Users of whom a backend changes something just now.
@@ -51,7 +52,7 @@ package final class LifeRun {
   ///   - print: gets each line of the trace.
   package static func run(
     _ plan: LifePlan, directory: String, audiences: LifeAudiences = LifeAudiences(),
-    print: ((String) -> Void)? = nil
+    isStormOnly: Bool = false, print: ((String) -> Void)? = nil
   ) throws -> LifeReport {
     let world = try World(
       seed: plan.seed, directory: directory, logLevel: print == nil ? .info : .debug)
@@ -59,7 +60,9 @@ package final class LifeRun {
     if let print { world.lines.print = { [unowned world] in print("\(world.time) \($0)") } }
     return try world.live { world in
       defer { world.end() }
-      return try LifeRun(plan, world, audiences).run()
+      let life = LifeRun(plan, world, audiences)
+      if isStormOnly { return life.runStorm() }
+      return try life.run()
     }
   }
 
@@ -147,9 +150,22 @@ package final class LifeRun {
 
   // MARK: the life
 
+  private func storm() {
+    Storm(world, oracle, seed: plan.seed).run()
+    start = world.scheduler.now
+  }
+
+  private func runStorm() -> LifeReport {
+    storm()
+    var report = LifeReport()
+    report.violations = oracle.violations
+    return report
+  }
+
   private func run() throws -> LifeReport {
     let script = world.script
     world.begin { _, world in await world.simulator.replaceScript(script) }
+    storm()
     var last: Duration = .zero
     for timed in plan.deeds {
       pass(until: timed.at)
@@ -204,8 +220,8 @@ package final class LifeRun {
         "\(limit) after the last fault these events are not over: \(open), and "
           + "backends still work for \(busy.count) users")
     }
-    // What is counted behind the end.
-    world.run(atMost: .seconds(3)) { false }
+    // What is counted behind the end, and a point of the series behind that.
+    world.run(atMost: .seconds(21)) { false }
   }
 
   private func end() {
@@ -214,6 +230,7 @@ package final class LifeRun {
       statuses[event.id] = world.status(of: event.id)
     }
     oracle.checkEnd(statuses)
+    oracle.checkWorkers(statuses)
     let alive = workers.keys.sorted().compactMap { workers[$0] }.filter(\.isAlive)
     for worker in alive { worker.stop() }
     let haveStopped = world.run(atMost: Self.stopsWithin) { !alive.contains(where: \.isAlive) }

@@ -10,6 +10,8 @@ package final class Lives: Sendable {
     package var livesTwice = false
     /// Ends at the first violation, and looks for no smaller life that has it.
     package var isBrief = false
+    /// Lives only what comes before the events.
+    package var areStormsOnly = false
 
     package init() {}
   }
@@ -71,7 +73,11 @@ package final class Lives: Sendable {
   }
 
   private func work(in directory: String) {
-    let live = { try LifeRun.run($0, directory: directory, audiences: self.audiences) }
+    let (audiences, areStormsOnly) = (audiences, options.areStormsOnly)
+    let live = {
+      try LifeRun.run(
+        $0, directory: directory, audiences: audiences, isStormOnly: areStormsOnly)
+    }
     while let seed = take() {
       do {
         try look(at: seed, live)

@@ -6,6 +6,8 @@ struct FaultTimes {
     spans.append((from, from &+ deed.duration.nanoseconds, deed))
   }
 
+  var all: [Deed] { spans.map(\.deed) }
+
   /// Whether a fault of that kind touches the time, or ended so long before it at most.
   func any(
     from: UInt64, to: UInt64, after slack: Duration = .zero, _ isOfKind: (Deed) -> Bool

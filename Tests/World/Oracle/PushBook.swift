@@ -23,6 +23,12 @@ package final class PushBook {
   private(set) var copies: [Copy] = []
   /// When Apple first called a device gone, or no device of ours.
   private(set) var goneSince: [Int: UInt64] = [:]
+  /// What Apple called devices gone for.
+  private(set) var goneReasons: [Int: Set<String>] = [:]
+  /// Refusals that no other try makes better, by event and reason.
+  private(set) var refusals: [Int: [String: Int]] = [:]
+  /// When the first request for an event came, and the last.
+  private(set) var times: [Int: ClosedRange<UInt64>] = [:]
   private(set) var requests = 0
   private(set) var accepted = 0
 
@@ -45,6 +51,7 @@ package final class PushBook {
   func add(event: Int?, device: Int, _ answer: SimulatedAnswer, at now: UInt64) {
     requests += 1
     guard let event else { return }
+    times[event] = (times[event]?.lowerBound ?? now)...now
     if entries[event, default: []].count <= device {
       entries[event, default: []] += Array(
         repeating: Entry(), count: device + 1 - entries[event, default: []].count)
@@ -62,9 +69,13 @@ package final class PushBook {
         }
         entry.accepted &+= 1
       case .refuse(let refusal):
-        if Self.isFinal(refusal) { entry.refused &+= 1 }
+        if Self.isFinal(refusal) {
+          entry.refused &+= 1
+          refusals[event, default: [:]][refusal.reason, default: 0] += 1
+        }
         if refusal.status == 410 || Self.unusable.contains(refusal.reason) {
           goneSince[device] = goneSince[device] ?? now
+          goneReasons[device, default: []].insert(refusal.reason)
         }
       case .reset, .silence, .drop: break
       }
@@ -77,6 +88,14 @@ package final class PushBook {
 
   private static let unusable: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic"]
 
+  static let finalReasons: Set<String> = [
+    "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic", "PayloadTooLarge",
+    "TopicDisallowed",
+  ]
+
+  /// Those that say something of a token.
+  static let ofTokens = finalReasons.subtracting(["PayloadTooLarge", "TopicDisallowed"])
+
   private static func isFinal(_ refusal: Refusal) -> Bool {
     refusal.status == 410 || refusal.status == 413 || unusable.contains(refusal.reason)
       || refusal.reason == "TopicDisallowed"
@@ -85,6 +104,13 @@ package final class PushBook {
   func entry(_ event: Int, _ device: Int) -> Entry {
     guard let all = entries[event], device < all.count else { return Entry() }
     return all[device]
+  }
+
+  /// Of an event: requests, devices that they were for, and acceptances.
+  func sums(_ event: Int) -> (requests: Int, devices: Int, accepted: Int) {
+    (entries[event] ?? []).reduce((0, 0, 0)) {
+      ($0.0 + Int($1.requests), $0.1 + ($1.requests > 0 ? 1 : 0), $0.2 + Int($1.accepted))
+    }
   }
 
   func distinctAccepted(_ event: Int) -> Int { (entries[event] ?? []).count { $0.accepted > 0 } }

@@ -29,6 +29,8 @@ package final class Truth {
   /// By streamer and user.
   private var follows: [[Int: [Span]]]
   private var muted: Set<Int> = []
+  /// When a backend said that a device was bound, ms since 1970, and to whom.
+  private(set) var boundAt: [Int: (user: Int, at: Int64)] = [:]
   private let now: () -> UInt64
 
   package init(streamers: Int, now: @escaping () -> UInt64) {
@@ -61,7 +63,8 @@ package final class Truth {
   }
 
   /// Somebody asks that a user gets the device; whoever had it may lose it from now on.
-  package func beginBind(_ device: Int, to user: Int) {
+  package func beginBind(_ device: Int, to user: Int, at: Int64 = 0) {
+    boundAt[device] = (user, at)
     if owners[device].last?.user == user, owners[device].last?.span.ends == .max { return }
     beginUnbind(device)
     owners[device].append(Owner(user: user, span: Span(begins: now())))
@@ -168,6 +171,13 @@ package final class Truth {
   func isStatic(_ device: Int) -> Bool {
     owners[device].count == 1 && owners[device][0].span.begins == 0
       && owners[device][0].span.ends == .max
+  }
+
+  func owners(of device: Int) -> [Owner] { owners[device] }
+
+  /// Whether the user follows by the last word of a backend.
+  func follows(_ user: Int, _ streamer: Int) -> Bool {
+    follows[streamer][user]?.last?.ends == .max
   }
 
   func owner(of device: Int) -> Int? { owners[device].last?.user }

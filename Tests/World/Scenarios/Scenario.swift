@@ -98,6 +98,8 @@ struct ScenarioAudience: Sendable, Hashable {
   var marked: [Marked] = []
   var app = World.app
   var environment = APNsEnvironment.production
+  /// When the devices were bound, as it stands in Redis; nil: a day ago.
+  var boundAt: String?
 
   init(
     _ number: Int, followers: Int, shards: Int? = nil, devices: Int = 1, marked: [Marked] = [],
@@ -137,19 +139,28 @@ struct ScenarioEvent: Sendable, Hashable {
   /// After the first one.
   var at: Duration = .zero
   var expiresIn = 900
+  /// Pushes of it that may go in a second.
+  var rate: Int?
+  /// Seconds ago that it had occurred when it was written.
+  var ago = 0
   /// It is what others are disturbed by.
   var isDisturbance = false
 
   init(
-    _ id: String, of audience: Int, at: Duration = .zero, expiresIn: Int = 900,
-    disturbs: Bool = false
+    _ id: String, of audience: Int, at: Duration = .zero, expiresIn: Int = 900, rate: Int? = nil,
+    ago: Int = 0, disturbs: Bool = false
   ) {
     self.id = id
     self.audience = audience
     self.at = at
     self.expiresIn = expiresIn
+    self.rate = rate
+    self.ago = ago
     isDisturbance = disturbs
   }
+
+  /// What its document says besides.
+  var more: String { rate.map { ",\"pushes_per_second\":\($0)" } ?? "" }
 }
 
 /// A setting of workers that is not the usual one.
@@ -161,6 +172,14 @@ enum ScenarioSetting: Sendable, Hashable {
   case straggle(after: Duration, delay: Duration)
   case batchPushes(Int)
   case readyPushes(Int)
+  /// Pushes of the app that may go in a second.
+  case rate(String, Int)
+  case heartbeats(every: Duration)
+  case trace
+  /// Seconds since 1970 when the certificate ends.
+  case certificateEnds(Int64)
+  /// A second event of a streamer that comes so soon is not sent.
+  case cooldown(Duration)
   /// Lists of stragglers in flight, and segments that linger.
   case stragglers(Int, lingering: Int)
 
@@ -174,6 +193,11 @@ enum ScenarioSetting: Sendable, Hashable {
       options.straggleDelay = delay
     case .batchPushes(let count): options.limits.batchPushes = count
     case .readyPushes(let count): options.deliver.readyPushes = count
+    case .rate(let app, let pushes): options.rates.apps[app] = pushes
+    case .heartbeats(let interval): options.heartbeatInterval = interval
+    case .trace: options.record.trace = .all
+    case .certificateEnds(let time): options.credentialsExpireAt = { time }
+    case .cooldown(let time): options.record.cooldown = time
     case .stragglers(let count, let lingering):
       options.limits.stragglers = count
       options.limits.lingering = lingering

@@ -1,8 +1,12 @@
 import APNsSimulator
+import Kafka
+import Keyspace
+import MemoryKafka
 import MemoryRedis
 import Model
 import Record
 import Telemetry
+import Text
 
 /// Something that happens while events run.
 struct ScenarioAction: Sendable {
@@ -39,9 +43,33 @@ struct ScenarioAction: Sendable {
     case kafkaIsAway(Bool)
     case rebalance
 
+    /// What a worker says of itself is noted under a name.
+    case look(String, at: String)
+    /// The clock of Redis' machine is so far ahead of all others.
+    case redisClock(Duration)
+    /// And that of a worker's.
+    case clock(String, Duration)
+    /// All that Redis holds of an event, or a part of that, is gone.
+    case redisForgets(String, part: String)
+    /// Records that the stragglers' topic, or another one, holds are gone or stand there twice.
+    case kafkaThrowsAway(topic: Int)
+    case kafkaRepeats(topic: Int)
+
+    /// A worker that starts then reads every record again.
+    case rewind
+    /// A key of followers holds something else; and is what it was.
+    case breakShard(Int, shard: Int)
+    case mendShard(Int, shard: Int)
+    case breakHeading(Int)
+    case mendHeading(Int)
+    /// What is in the dead letters is sent in again.
+    case replay
+
     case brake(Brake?, String)
     /// The backend says that the stream of these followers' streamer has ended.
     case streamEnds(Int)
+    /// And that it had so many seconds ago.
+    case streamEnded(Int, ago: Int)
   }
 
   static func at(_ time: Duration, _ what: What) -> ScenarioAction {
@@ -67,10 +95,66 @@ extension ScenarioLife {
     case .kill(let name): noteMemory(of: name) { $0.kill() }
     case .freeze(let name, let duration): worker(name)?.freeze(for: duration)
     case .kafkaIsAway(let isAway): world.broker.setAway(isAway)
+    case .look(let look, let name): note(look, name)
+    case .clock(let name, let ahead): worker(name)?.clockAhead = ahead.wholeMilliseconds
+    case .rewind:
+      let all = world.workTopics.flatMap { world.partitions(of: $0) }
+      world.broker.setCommitted(
+        Dictionary(uniqueKeysWithValues: all.map { ($0, 0) }), by: World.group)
+    case .breakShard(let audience, let shard): breakShard(audience, shard)
+    case .mendShard(let audience, let shard): mendShard(audience, shard)
+    case .breakHeading(let audience):
+      _ = world.ask("HSET", world.keyspace.followers(of: "s\(audience)"), "shards", "many")
+    case .mendHeading(let audience):
+      _ = world.ask("HSET", world.keyspace.followers(of: "s\(audience)"), "shards", "1")
+    case .replay: replay()
+    case .kafkaThrowsAway(let topic):
+      for partition in world.partitions(of: world.workTopics[topic]) {
+        world.broker.deleteRecords(of: partition, before: world.broker.end(of: partition) ?? 0)
+      }
+    case .kafkaRepeats(let topic):
+      for partition in world.partitions(of: world.workTopics[topic]) {
+        for (_, record) in world.broker.records(of: partition) {
+          world.broker.append(record, to: partition)
+        }
+      }
     case .rebalance: world.broker.rebalance(group: "fanfare")
     case .brake(let brake, let event): setBrake(brake, of: event)
     case .streamEnds(let number): endStream(of: "s\(number)")
+    case .streamEnded(let number, let ago): endStream(of: "s\(number)", ago: ago)
     default: performOnRedis(what)
+    }
+  }
+
+  private func key(_ audience: Int, _ shard: Int) -> String {
+    world.keyspace.followerShard(streamer: "s\(audience)", generation: 1, shard: shard)
+  }
+
+  private func breakShard(_ audience: Int, _ shard: Int) {
+    _ = world.ask("DEL", key(audience, shard))
+    _ = world.ask("SET", key(audience, shard), "no set")
+  }
+
+  private func mendShard(_ number: Int, _ shard: Int) {
+    guard let audience = scenario.setUp.audiences.first(where: { $0.number == number }) else {
+      return
+    }
+    _ = world.ask("DEL", key(number, shard))
+    for user in (0..<audience.followers).map({ "s\(number)-u\($0)" })
+    where Keyspace.shard(of: user, shards: audience.shards ?? 1) == shard {
+      _ = world.ask("SADD", key(number, shard), user)
+    }
+  }
+
+  /// As an operator does who has mended what was wrong.
+  private func replay() {
+    for partition in world.partitions(of: world.ingest.deadLettersTopic) {
+      for (_, letter) in world.broker.records(of: partition) {
+        let source = letter.headers.first { $0.name == "fanfare-source" }?.value ?? []
+        let topic = source.prefix { $0 != UInt8(ascii: "/") }
+        let place = KafkaPartition(topic: String(decoding: topic, as: UTF8.self), partition: 0)
+        world.broker.append(letter, to: place)
+      }
     }
   }
 
@@ -79,6 +163,9 @@ extension ScenarioLife {
     switch what {
     case .redisStops: world.redis.stop()
     case .redisStarts: world.redis.start()
+    case .redisClock(let ahead): world.redisAhead = ahead.wholeMilliseconds
+    case .redisForgets(let event, let part):
+      _ = world.ask("DEL", world.keyspace.event(id: event) + part)
     case .redisReplicaFallsBehind: image = server.store.image
     case .redisFailsOver:
       server.restart(from: image ?? server.store.image, seed: world.scheduler.numbers.next())
@@ -96,10 +183,11 @@ extension ScenarioLife {
     }
   }
 
-  private func endStream(of streamer: String) {
+  private func endStream(of streamer: String, ago: Int = 0) {
+    let now = world.wallClock() - Int64(ago) * 1_000
     let document = """
       {"type":"stream.ended","streamer":{"id":"\(streamer)"},"stream":{"id":"b1"},\
-      "occurred_at":"\(WallClock.rfc3339(world.wallClock()))"}
+      "occurred_at":"\(WallClock.rfc3339(now))"}
       """
     world.append(document, key: streamer)
   }

@@ -11,7 +11,7 @@ extension ScenarioLife {
     redis.follow(
       streamer, users: (0..<audience.followers).map { "\(streamer)-u\($0)" },
       shards: audience.shards ?? Keyspace.recommendedShards(followers: audience.followers))
-    let boundAt = ByteString("\(world.wallClock() - 86_400_000)")
+    let boundAt = ByteString(audience.boundAt ?? "\(world.wallClock() - 86_400_000)")
     for index in 0..<audience.followers {
       let user = "\(streamer)-u\(index)"
       var bindings: [ByteString] = ["SADD", ByteString(keyspace.bindings(user: user))]

@@ -17,11 +17,13 @@ final class ScenarioLife {
   private var beganAt: Int64 = 0
   private var appendedAt: [String: UInt64] = [:]
   private var mostBatchBytes = 0
+  private var heard: [String: [String: Double]] = [:]
+  private var measured: [String: [String: Double]] = [:]
 
   /// How often it is looked whether all is settled.
   private static let look: Duration = .milliseconds(100)
   /// For what comes late: a second push, a record that is read again.
-  private static let afterwards: Duration = .seconds(15)
+  private static let afterwards: Duration = .seconds(21)
 
   /// - Parameter directory: the simulator's.
   init(_ scenario: Scenario, directory: String) throws {
@@ -102,12 +104,12 @@ final class ScenarioLife {
   private func append(_ event: ScenarioEvent) {
     let audience = scenario.setUp.audiences.first { $0.number == event.audience }
     guard let audience else { preconditionFailure("\(event.id) has no audience") }
-    let now = world.wallClock()
+    let now = world.wallClock() - Int64(event.ago) * 1_000
     let document = """
       {"id":"\(event.id)","app":"\(audience.app)",\
       "streamer":{"id":"\(audience.streamer)","name":"Aiko"},\
       "stream":{"id":"b1","title":"Speedrun night"},"template":"go-live",\
-      "occurred_at":"\(WallClock.rfc3339(now))","expires_in":\(event.expiresIn)}
+      "occurred_at":"\(WallClock.rfc3339(now))","expires_in":\(event.expiresIn)\(event.more)}
       """
     appendedAt[event.id] = world.scheduler.now
     world.append(document, key: audience.streamer)
@@ -138,6 +140,12 @@ final class ScenarioLife {
     body(worker)
   }
 
+  func note(_ look: String, _ name: String) {
+    let heartbeat = world.hash(world.keyspace.worker(id: name))
+    heard[look] = heartbeat.mapValues { Double($0) ?? Double($0.utf8.count) }
+    if let worker = worker(name) { measured[look] = worker.metrics() }
+  }
+
   func replace(_ script: SimulatorScript) {
     world.perform { _, world in await world.simulator.replaceScript(script) }
   }
@@ -150,6 +158,8 @@ final class ScenarioLife {
 
   private func outcome(isSettled: Bool) -> ScenarioOutcome {
     var outcome = ScenarioOutcome()
+    (outcome.heard, outcome.measured) = (heard, measured)
+    outcome.statistics = world.hash(world.keyspace.statsTotal).compactMapValues { Int($0) }
     let doneAt = scenario.events.map { ScenarioBooks(of: $0.id, world)["done_ms"] }.max() ?? 0
     outcome.figures[.settled] =
       isSettled ? Double(Int64(doneAt) - beganAt) / 1_000 : .infinity
@@ -183,6 +193,16 @@ final class ScenarioLife {
         seconds(from: began, to: $0)
       }
     }
+    let events = scenario.events.map {
+      (id: $0.id, isOver: ScenarioBooks(of: $0.id, world).isClosed)
+    }
+    let audit = StatisticsAudit(world, events, world.keys())
+    outcome.figures[.wrongSums] = Double(audit.problems.count)
+    outcome.problems = audit.problems
+    let news = world.partitions(of: World.newsTopic).reduce(0) {
+      $0 + world.broker.records(of: $1).count
+    }
+    outcome.figures[.news] = Double(news)
     outcome.figures[.lost] = Double(lost)
     outcome.figures[.miscounted] = Double(miscounted)
     return outcome
@@ -195,17 +215,7 @@ struct ScenarioBooks {
   let numbers: [String: Int]
 
   init(of event: String, _ world: World) {
-    let reply = world.redis.server.store.execute(
-      ["HGETALL", ByteString(world.keyspace.event(id: event))], now: world.wallClock() * 1_000)
-    var fields: [String: String] = [:]
-    if case .array(let parts) = reply {
-      for index in stride(from: 0, to: parts.count - 1, by: 2) {
-        guard case .bulk(let name) = parts[index], case .bulk(let value) = parts[index + 1] else {
-          continue
-        }
-        fields[name.text] = value.text
-      }
-    }
+    let fields = world.hash(world.keyspace.event(id: event))
     state = fields["state"] ?? ""
     numbers = fields.compactMapValues { Int($0) }
   }

@@ -8,6 +8,13 @@ package struct ScenarioOutcome: Sendable {
   var goodput = 0.0
   /// Numbers of Redis' by event.
   var books: [String: [String: Int]] = [:]
+  /// What is wrong with the sums, in words.
+  var problems: [String] = []
+  /// Of all time.
+  var statistics: [String: Int] = [:]
+  /// Of the workers that were looked at, by look: heartbeats and metrics.
+  var heard: [String: [String: Double]] = [:]
+  var measured: [String: [String: Double]] = [:]
   /// Seconds after the first event, of each request, by event.
   var requestTimes: [String: [Double]] = [:]
 
@@ -16,6 +23,9 @@ package struct ScenarioOutcome: Sendable {
     case .requests(let event, let time):
       requestTimes[event].map { times in Double(times.count { time.contains($0) }) }
     case .counted(let event, let field): books[event].map { Double($0[field] ?? 0) }
+    case .stats(let name): Double(statistics[name] ?? 0)
+    case .heard(let look, let field): heard[look]?[field]
+    case .measured(let look, let series): measured[look]?[series]
     default: figures[figure]
     }
   }
@@ -72,6 +82,7 @@ extension Scenario {
   /// A line for each of its figures, with the bound.
   package func report(_ outcome: ScenarioOutcome) -> [String] {
     ["\(name): \(promise)"] + bounds.map { line(of: $0, outcome.value($0.figure)) }
+      + outcome.problems.map { "  \($0)" }
   }
 
   private func line(of bound: ScenarioBound, _ value: Double?) -> String {

@@ -1,0 +1,71 @@
+import MemoryRedis
+
+/// What Redis holds, read past all that a client may meet.
+extension World {
+  func hash(_ key: String) -> [String: String] {
+    guard case .array(let parts) = ask("HGETALL", key) else { return [:] }
+    var fields: [String: String] = [:]
+    for index in stride(from: 0, to: parts.count - 1, by: 2) {
+      guard case .bulk(let name) = parts[index], case .bulk(let value) = parts[index + 1] else {
+        continue
+      }
+      fields[name.text] = value.text
+    }
+    return fields
+  }
+
+  func text(_ key: String) -> String? {
+    guard case .bulk(let text) = ask("GET", key) else { return nil }
+    return text.text
+  }
+
+  func members(_ key: String) -> Set<String> {
+    guard case .array(let members) = ask("SMEMBERS", key) else { return [] }
+    return Set(
+      members.compactMap { member in
+        if case .bulk(let text) = member { text.text } else { nil }
+      })
+  }
+
+  /// Whether the answer is 1.
+  func isYes(_ question: [ByteString]) -> Bool {
+    redis.server.store.execute(question, now: wallClock() * 1_000) == .integer(1)
+  }
+
+  func holds(_ key: String, _ member: String) -> Bool {
+    ask("SISMEMBER", key, member) == .integer(1)
+  }
+
+  /// The entries of a stream, the oldest first.
+  func entries(_ key: String) -> [[String: String]] {
+    guard case .array(let entries) = ask("XRANGE", key, "-", "+") else { return [] }
+    return entries.map { entry in
+      var fields: [String: String] = [:]
+      guard case .array(let parts) = entry, parts.count == 2, case .array(let words) = parts[1]
+      else { return fields }
+      for index in stride(from: 0, to: words.count - 1, by: 2) {
+        guard case .bulk(let name) = words[index], case .bulk(let value) = words[index + 1] else {
+          continue
+        }
+        fields[name.text] = value.text
+      }
+      return fields
+    }
+  }
+
+  /// Every key but those of tokens, and of users' devices and profiles, of which there are most.
+  func keys() -> [String] {
+    guard case .array(let keys) = ask("KEYS", "*") else { return [] }
+    return keys.compactMap { key in
+      guard case .bulk(let name) = key, !Self.isOfMany(name.bytes) else { return nil }
+      return name.text
+    }
+  }
+
+  private static func isOfMany(_ key: [UInt8]) -> Bool {
+    key.starts(with: "ffd:{t:".utf8)
+      || ["}:bindings", "}:bound", "}:profile"].contains {
+        key.suffix($0.utf8.count).elementsEqual($0.utf8)
+      }
+  }
+}
