@@ -87,6 +87,22 @@ import World
     }
   }
 
+  /// Its time is over, too, when somebody reads the rest of it.
+  @Test func whatIsCancelledDoesNotExpire() throws {
+    try WorldHarness.live(script: Self.slow) { harness in
+      harness.followInShards("s1", shards: 32, perShard: 20) { paddedHex($0 << 16 | $1) }
+      let first = try Self.startWorker(harness)
+      harness.emit("e1", expiresIn: 20)
+      try Self.hasAccepted(100, harness)
+      first.kill()
+      try Self.order(.cancelled, "e1", harness)
+      harness.pass(.seconds(25))
+      _ = try harness.startWorker("worker-2")
+      let status = try harness.finished("e1")
+      #expect(status.isBalanced && status.expired == 0 && status.cancelled > 200)
+    }
+  }
+
   /// The lane has nothing else to do, and so still knows the fan-out as it was before.
   @Test func theOnlySegmentGoesOnAsSoonAsItMay() throws {
     try WorldHarness.live(script: Self.slow) { harness in
