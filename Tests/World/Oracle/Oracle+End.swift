@@ -62,12 +62,15 @@ extension Oracle {
     }
   }
 
-  /// Devices that got it and were given to somebody else, or followed no longer, while it went on:
-  /// who sends again after a crash finds them no more, and counts what it finds.
+  /// Devices that got it and were given to somebody else, followed no longer, or were called gone
+  /// or unusable by Apple, while it went on: who sends again after a crash finds them no more, and
+  /// counts what it finds.
   private func changed(_ index: Int, _ event: EventTruth) -> Int {
     let certain = Set(Audience(of: event, truth).certain)
     let entries = book.entries[index] ?? []
-    return entries.indices.count { entries[$0].accepted > 0 && !certain.contains($0) }
+    return entries.indices.count {
+      entries[$0].accepted > 0 && (!certain.contains($0) || isGone($0, before: event.over))
+    }
   }
 
   /// Everybody who was to get it got it, or is in the counters of those who did not.
