@@ -31,10 +31,14 @@ extension Oracle {
     if !plan.losesNotes { checkCounts(statuses) }
   }
 
-  /// Apple has refused credentials, and perhaps nothing was sent since.
+  /// Apple could not be reached, or has refused credentials, and perhaps nothing was sent since.
   private var mayBeHeld: Bool {
     faults.all.contains { deed in
-      if case .apple(.mix(let text), _) = deed { text.contains("Provider") } else { false }
+      switch deed {
+      case .apple(.refused, _), .apple(.silent, _): true
+      case .apple(.mix(let text), _): text.contains("Provider")
+      default: false
+      }
     }
   }
 
