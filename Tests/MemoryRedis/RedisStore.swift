@@ -134,6 +134,11 @@ package final class RedisStore {
     position(of: key).map { keys[position: $0].value }
   }
 
+  /// In the order of insertion, without those that have ended.
+  package var names: [ByteString] {
+    keys.keys.livePositions.filter { !hasEnded(keys[position: $0]) }.map { keys.keys.slots[$0].key }
+  }
+
   /// Takes away all keys that have ended.
   func removeEnded() {
     for key in keys.keys.keys() { _ = position(of: key) }

@@ -55,11 +55,7 @@ extension World {
 
   /// Every key but those of tokens, and of users' devices and profiles, of which there are most.
   func keys() -> [String] {
-    guard case .array(let keys) = ask("KEYS", "*") else { return [] }
-    return keys.compactMap { key in
-      guard case .bulk(let name) = key, !Self.isOfMany(name.bytes) else { return nil }
-      return name.text
-    }
+    redis.server.store.names.compactMap { Self.isOfMany($0.bytes) ? nil : $0.text }
   }
 
   private static func isOfMany(_ key: [UInt8]) -> Bool {
