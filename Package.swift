@@ -409,9 +409,8 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
-      "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
-      "ServerProcesses", "Settings", "Telemetry", "TestBed", "Text", "Threads", "Traces",
-      "Transport",
+      "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "ServerProcesses",
+      "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
     ]),
   tests(
     "FaultTests",

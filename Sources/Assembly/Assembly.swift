@@ -108,17 +108,7 @@ package enum Assembly {
 
   package static func expandOptions(_ settings: Settings) -> ExpandOptions {
     ExpandOptions(
-      pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey,
-      keepsSnapshots: settings.redis.snapshots)
-  }
-
-  /// Whether workers keep snapshots of users.
-  package static func usesSnapshots(
-    _ settings: Settings, _ redis: RedisOptions
-  ) throws(SettingsError) -> Bool {
-    var options = expandOptions(settings)
-    options.rules = try rules(settings)
-    return options.usesSnapshots(readsFromReplicas: redis.replicaLagLimit != nil)
+      pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
   }
 
   /// - Parameter report: hears what an operator should know, from any lane.

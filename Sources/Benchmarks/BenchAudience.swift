@@ -27,16 +27,9 @@ struct BenchAudience {
     }
   }
 
-  /// A quarter of each page is stored at a time, and the first events may come before a worker
-  /// trusts what it stores.
-  private static let eventsUntilWarm = 7
-
-  /// Events until everybody has a snapshot where snapshots are kept, as in a system that runs: the
-  /// costs of the first, of which nothing was known.
-  func warm(_ stack: LocalStack) async throws(LocalRunError) -> MeasuredFanOut {
-    let first = try await fanOut("cold", on: stack)
-    for run in 1..<Self.eventsUntilWarm { _ = try await fanOut("warm-\(run)", on: stack) }
-    return first
+  /// An event that is not measured: the first opens the connections.
+  func warm(_ stack: LocalStack) async throws(LocalRunError) {
+    _ = try await fanOut("warm", on: stack)
   }
 
   func fanOut(_ run: Int, on stack: LocalStack) async throws(LocalRunError) -> MeasuredFanOut {

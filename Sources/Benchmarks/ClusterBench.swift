@@ -9,7 +9,7 @@ import Terminal
 /// The same events on one Redis and on a Redis Cluster of three masters, one after the other in
 /// each run: what the worker pays for the dividing of pages among nodes, and how much more these
 /// could serve, by the CPU time of the busiest. There are three events, so that what is recorded of
-/// each is at another master; where snapshots are kept, everybody has one.
+/// each is at another master.
 package struct ClusterBench {
   static let ratioLimit = 1.15
   static let leastCapacity = 2.5
@@ -75,7 +75,7 @@ package struct ClusterBench {
     let audience = BenchAudience(streamer: Self.streamer, options: options)
     try await audience.seed(stack)
     try await stack.startWorker()
-    _ = try await audience.warm(stack)
+    try await audience.warm(stack)
     var served = Served()
     for master in 0..<Self.masters {
       served.add(try await audience.fanOut(Self.name(run, at: master), on: stack))

@@ -8,7 +8,7 @@ import Terminal
 /// counter is.
 package struct WorkerBench {
   static let ratioLimit = 2.5
-  /// Microseconds; without snapshots, which are off by default, some 4 were measured.
+  /// Microseconds; some 4 were measured.
   static let redisLimit = 5.0
   private static let streamer = "bench-worker"
 
@@ -24,7 +24,7 @@ package struct WorkerBench {
     try await audience.seed(stack)
     try await stack.startWorker()
     let load = try LoadGenerator(processes, stack.simulator)
-    let cold = try await audience.warm(stack)
+    try await audience.warm(stack)
     var h2load = LoadGenerator.Series(requests: options.pushes)
     var worker: [MeasuredFanOut] = []
     for run in 1...options.runs {
@@ -49,9 +49,6 @@ package struct WorkerBench {
       try BenchResult(
         "redis_cpu_us", "Redis: CPU a push", worker.map(\.redisMicrosecondsPerPush), unit: " µs",
         digits: 2, limit: Self.redisLimit),
-      try BenchResult(
-        "redis_cold_cpu_us", "Redis: CPU a push of the first event",
-        [cold.redisMicrosecondsPerPush], unit: " µs", digits: 2),
     ]
   }
 }

@@ -23,10 +23,6 @@ enum RedisChecks {
     if process != .worker { read.replicaLagLimit = nil }
     let made = read
     let keyspace = Assembly.keyspace(settings)
-    // What it throws is no matter of Redis, and is told of elsewhere.
-    let usesSnapshots =
-      process == .worker && (try? Assembly.usesSnapshots(settings, made)) ?? false
-    let wantsSnapshots = process == .worker && settings.redis.snapshots
     list.append(
       await EventLoop.temporary("command") {
         (_: isolated LoopActor, loop: EventLoop) async -> CheckList in
@@ -34,20 +30,16 @@ enum RedisChecks {
         options.connectTimeout = min(options.connectTimeout, timeout)
         options.commandTimeout = min(options.commandTimeout, timeout)
         let client = RedisClient(options: options, loop: loop, log: { _ in })
-        let deaf = SnapshotChecks.Deaf()
-        if usesSnapshots { client.track(keysBeginningWith: keyspace.usersPrefix, for: deaf) }
         client.start()
         defer { client.close() }
-        return await look(
-          client, options, keyspace, loop, process,
-          snapshots: (wantsSnapshots, usesSnapshots), deniesWarnings)
+        return await look(client, options, keyspace, loop, process, deniesWarnings)
       })
     return list
   }
 
   private static func look(
     _ client: RedisClient, _ options: RedisOptions, _ keyspace: Keyspace, _ loop: EventLoop,
-    _ process: CheckedProcess, snapshots: (wanted: Bool, used: Bool), _ deniesWarnings: Bool
+    _ process: CheckedProcess, _ deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     do {
@@ -66,12 +58,6 @@ enum RedisChecks {
         }
       }
       await ReplicaChecks.run(client, options, loop, &list)
-      if snapshots.used {
-        let masters = client.clusterState?.masters.count ?? 1
-        await SnapshotChecks.run(client, options, masters: masters, keyspace, loop, &list)
-      } else if snapshots.wanted {
-        list.ok(area, SnapshotChecks.ofNoUse)
-      }
       let written = try await client.execute(RedisPermissions.write(keyspace, for: process))
       write(written[0], &list)
     } catch {

@@ -6,13 +6,18 @@ import Text
 enum ReplicaChecks {
   private static let area = "redis"
   private static let key = "redis.read_from_replicas"
+  private static let pause: Duration = .milliseconds(20)
 
   /// They have as long as a connection to become of use.
   static func run(
     _ client: RedisClient, _ options: RedisOptions, _ loop: EventLoop, _ list: inout CheckList
   ) async {
     guard let limit = options.replicaLagLimit else { return }
-    await loop.wait(upTo: options.connectTimeout) { client.replicaFigures?.isComplete == true }
+    var left = options.connectTimeout
+    while left > .zero, client.replicaFigures?.isComplete != true {
+      await loop.wait(pause)
+      left -= pause
+    }
     guard let figures = client.replicaFigures else { return }
     for replica in figures.replicas {
       let name = "\(replica.name), a replica of \(replica.master)"

@@ -10,24 +10,6 @@ extension Keyspace {
     Self.middle(of: key, from: "\(dataPrefix){u:", to: "}" + Self.setAside)
   }
 
-  /// What a user's own keys begin with.
-  package var usersPrefix: String { "\(dataPrefix){u:" }
-
-  /// What stands before the raw bytes of a user id in the hash tag of the user's keys.
-  package static let userTag = Array("u:".utf8)
-
-  /// Whose bindings or profile a key is; nil when it is neither. Good as long as `key` is.
-  package func user(ofRead key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    for (prefix, suffix) in [bindingsParts, profileParts] {
-      guard key.count > prefix.count + suffix.count,
-        key[key.count - suffix.count..<key.count].elementsEqual(suffix),
-        key.prefix(prefix.count).elementsEqual(prefix)
-      else { continue }
-      return UnsafeRawBufferPointer(rebasing: key[prefix.count..<key.count - suffix.count])
-    }
-    return nil
-  }
-
   /// Finds whatever names users without being a user's own: followers, tags, tokens, and
   /// what became of pushes.
   package var namingPattern: String { Self.escaped(dataPrefix) + "{[efgt]:*" }

@@ -20,8 +20,6 @@ package struct Keyspace: Sendable, Equatable {
   package let reachedParts: (prefix: [UInt8], suffix: [UInt8])
   /// What stands before and after the raw bytes of a user id in `bound(user:)`.
   package let boundParts: (prefix: [UInt8], suffix: [UInt8])
-  /// What stands before and after the raw bytes of a user id in `snapshot(user:)`.
-  package let snapshotParts: (prefix: [UInt8], suffix: [UInt8])
 
   package init(data: String = "ffd:", dashboards: String = "ff:") {
     self.init(data: data, dashboards: dashboards, userLists: .ofStreamers)
@@ -35,7 +33,6 @@ package struct Keyspace: Sendable, Equatable {
     profileParts = (Array("\(data){u:".utf8), Array("}:profile".utf8))
     reachedParts = (Array("\(data){u:".utf8), Array("}:reached".utf8))
     boundParts = (Array("\(data){u:".utf8), Array("}:bound".utf8))
-    snapshotParts = (Array("\(data)snapshot:{u:".utf8), Array("}".utf8))
   }
 
   package static func == (left: Keyspace, right: Keyspace) -> Bool {
@@ -113,8 +110,7 @@ extension Keyspace {
   /// by which a step that comes late knows that it does: it ends by itself.
   package func forgottenKeys(user: String) -> [String] {
     deviceKeys(user: user) + [
-      profile(user: user), reached(user: user), verdicts(user: user), snapshot(user: user),
-      undated(user: user),
+      profile(user: user), reached(user: user), verdicts(user: user), undated(user: user),
     ]
   }
 
@@ -134,16 +130,6 @@ extension Keyspace {
   package func untold(event: String, segment: String) -> String {
     "\(dataPrefix){e:\(event)}:untold:\(segment)"
   }
-
-  /// STRING: what stood in `bindings` and `profile` when a worker read them, to be read in their
-  /// place as long as neither was written to; no lifetime, since one would cost half of what a
-  /// snapshot saves. Not among the user's own keys by its beginning, so that who is told of writes
-  /// to those is not told of it. Bytes of ours: see `SnapshotLayout`.
-  package func snapshot(user: String) -> String { "\(dataPrefix)snapshot:{u:\(user)}" }
-
-  /// HASH: whose snapshots on a server can be trusted; lives `snapshotRegistryLifetimeMilliseconds`
-  /// after a worker's last word. A server of a cluster has one whose slot it serves.
-  package func snapshotRegistry(_ number: Int) -> String { "\(dataPrefix){snapshots:\(number)}" }
 
   /// STRING: the user who owns the token, so that a login as another user leaves the first.
   package func tokenOwner(token: String) -> String { "\(dataPrefix){t:\(token)}" }
@@ -292,8 +278,6 @@ extension Keyspace {
   package static let removalsLifetimeSeconds = 86_400
   /// A minute: what was not used for so long is as good as never used.
   package static let limitLifetimeSeconds = 60
-  /// 5 seconds: who trusts snapshots says so once a second.
-  package static let snapshotRegistryLifetimeMilliseconds = 5_000
   /// An hour: what `rules.events_per_hour` speaks of.
   package static let reachedLifetimeSeconds = 3_600
   /// 400 days: a year, and the same month of the year before whole.

@@ -74,7 +74,6 @@ struct WorkerFigures: Sendable {
   private(set) var replicaFallBacks = 0
   /// The largest of all lanes', of which one compares clocks, in ms.
   private(set) var clockAhead: Int64 = 0
-  var snapshots = SnapshotFigures()
   /// Seconds since 1970; nil when they do not end.
   private(set) var credentialsExpireAt: Int64?
 
@@ -132,7 +131,6 @@ struct WorkerFigures: Sendable {
     redisFailures += lane.redisFailures
     brokenRedisConnections += lane.brokenRedisConnections
     add(lane.replicas)
-    if let snapshots = lane.snapshots { self.snapshots.add(snapshots) }
     let refused = lane.obstacles.filter {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }

@@ -115,17 +115,6 @@ package enum WorkerMetrics {
     "fanfare_redis_replica_lag_seconds", .gauge,
     "How far behind its master the worst replica is at most, read from or not; 0 while none is "
       + "known.")
-  static let snapshotReads = MetricFamily(
-    "fanfare_redis_snapshot_reads_total", .counter,
-    "Users of large events who were to be read from snapshots: who was, and who was not, for there "
-      + "was none to be trusted.", labels: ["result"])
-  static let snapshotsStored = MetricFamily(
-    "fanfare_redis_snapshots_stored_total", .counter, "Snapshots of users that were stored.")
-  static let snapshotServers = MetricFamily(
-    "fanfare_redis_snapshot_servers", .gauge,
-    "Masters of Redis that tell of writes, one by one for each lane, by whether their snapshots "
-      + "are trusted. None of them: redis.snapshots is off, is of no use with other settings, or "
-      + "Redis refuses it.", labels: ["state"])
   static let commits = MetricFamily(
     "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])
   static let rebalances = MetricFamily(
@@ -205,8 +194,8 @@ package enum WorkerMetrics {
       unfitCredentials, expiry,
       answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
       redisFailures,
-      redisReconnects, replicaReads, replicaLag, snapshotReads, snapshotsStored,
-      snapshotServers, commits, rebalances, lag, skippedRecords, lastPoll,
+      redisReconnects, replicaReads, replicaLag, commits, rebalances, lag, skippedRecords,
+      lastPoll,
       partitions, clockAhead,
       records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,

@@ -19,14 +19,6 @@ extension WorkerMetrics {
       [
         (["replica"], Double(figures.replicaReads)), (["master"], Double(figures.replicaFallBacks)),
       ])
-    let snapshots = figures.snapshots
-    text.append(
-      snapshotReads, [(["hit"], Double(snapshots.hits)), (["miss"], Double(snapshots.misses))])
-    text.append(snapshotsStored, Double(snapshots.stored))
-    let untrusted = snapshots.servers - snapshots.trustedServers
-    text.append(
-      snapshotServers,
-      [(["trusted"], Double(snapshots.trustedServers)), (["untrusted"], Double(untrusted))])
     text.append(replicaLag, (figures.replicaLag ?? .zero) / .seconds(1))
     appendKafka(figures, to: &text)
     appendWhatIsThere(figures, isStopping: isStopping, to: &text)

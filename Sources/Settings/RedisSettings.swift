@@ -18,7 +18,6 @@ extension Settings {
     package var waitForReplicas = 0
     package var readFromReplicas = false
     package var replicaLagLimit = Duration.zero
-    package var snapshots = false
     package var prefix = Prefix()
 
     package struct Sentinel: Sendable, Equatable {

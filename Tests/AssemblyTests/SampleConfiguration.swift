@@ -34,7 +34,6 @@ enum SampleConfiguration {
       wait_for_replicas: 3
       read_from_replicas: true
       replica_lag_limit: 37s
-      snapshots: true
       prefix: { data: "pd:", dashboards: "pb:" }
     audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
     rules:

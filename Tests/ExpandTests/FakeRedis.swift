@@ -6,9 +6,7 @@ import Transport
 final class FakeRedis: ConnectionDelegate {
   private var listener: Listener?
   private var open: [ObjectIdentifier: (connection: Connection, bytes: [UInt8])] = [:]
-  private var subscribed: Set<ObjectIdentifier> = []
-  /// Nil: the answer of a healthy, empty server. Of a connection that has subscribed, `PING` has a
-  /// second word.
+  /// Nil: the answer of a healthy, empty server.
   private let answer: ([String]) -> String?
 
   var port: Int { listener?.port ?? 0 }
@@ -38,31 +36,10 @@ final class FakeRedis: ConnectionDelegate {
     var waiting = (open[key]?.bytes ?? []) + Array(bytes)
     while let (command, length) = Self.command(waiting) {
       waiting.removeFirst(length)
-      if command.first == "SUBSCRIBE" { subscribed.insert(key) }
-      let isPush = command == ["PING"] && subscribed.contains(key)
-      let reply =
-        answer(isPush ? ["PING", "subscribed"] : command)
-        ?? (isPush ? "*2\r\n$4\r\npong\r\n$0\r\n\r\n" : Self.healthy(command))
+      let reply = answer(command) ?? Self.healthy(command)
       Array(reply.utf8).withUnsafeBytes { connection.write($0) }
     }
     open[key]?.bytes = waiting
-  }
-
-  /// Writes to these keys; nil: to all there are.
-  func tell(_ keys: [String]?) {
-    let list = keys.map { ["*\($0.count)"] + $0.flatMap { ["$\($0.utf8.count)", $0] } } ?? ["$-1"]
-    let message =
-      (["*3", "$7", "message", "$20", "__redis__:invalidate"] + list).joined(separator: "\r\n")
-      + "\r\n"
-    for key in subscribed {
-      Array(message.utf8).withUnsafeBytes { open[key]?.connection.write($0) }
-    }
-  }
-
-  /// Closes the connections that are told of writes.
-  func closeSubscribed() {
-    for key in subscribed { open.removeValue(forKey: key)?.connection.close() }
-    subscribed = []
   }
 
   private static func healthy(_ command: [String]) -> String {

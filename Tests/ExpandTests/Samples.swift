@@ -154,15 +154,3 @@ func failure(_ body: () async throws -> Void) async -> ExpandError? {
     return error as? ExpandError
   }
 }
-
-extension ExpandStage {
-  /// Takes its numbers from the system.
-  convenience init(
-    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions(),
-    report: @escaping (String) -> Void = { _ in }
-  ) {
-    self.init(
-      redis: redis, keyspace: keyspace, options: options,
-      random: { .random(in: .min ... .max) }, report: report)
-  }
-}

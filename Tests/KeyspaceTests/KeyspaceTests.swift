@@ -114,23 +114,7 @@ import Testing
     #expect(keys.namingPattern == "ffd:{[efgt]:*")
     #expect(
       keys.forgottenKeys(user: "u") == keys.deviceKeys(user: "u")
-        + ["profile", "reached", "verdicts"].map { "ffd:{u:u}:\($0)" }
-        + [keys.snapshot(user: "u"), keys.undated(user: "u")])
-    #expect(keys.usersPrefix == "ffd:{u:" && !keys.snapshot(user: "u").hasPrefix("ffd:{u:"))
-    #expect(
-      [keys.bindings(user: "a:b"), keys.profile(user: "a:b")].allSatisfy {
-        user(ofRead: $0, keys) == "a:b"
-      })
-    for other in [
-      keys.bound(user: "a"), keys.reached(user: "a"), keys.snapshot(user: "a"), "ffd:{u:}:bindings",
-      "x" + keys.bindings(user: "a"), "",
-    ] { #expect(user(ofRead: other, keys) == nil, "\(other)") }
-  }
-
-  private func user(ofRead key: String, _ keys: Keyspace) -> String? {
-    Array(key.utf8).withUnsafeBytes { bytes in
-      keys.user(ofRead: bytes).map { String(decoding: $0, as: UTF8.self) }
-    }
+        + ["profile", "reached", "verdicts", "undated"].map { "ffd:{u:u}:\($0)" })
   }
 
   @Test(

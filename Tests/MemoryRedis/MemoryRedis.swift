@@ -4,8 +4,7 @@
 /// sets a variable.
 ///
 /// Known to differ from a real server: there is one database, users differ only in the commands
-/// that they may not run, nobody hears of writes (CLIENT TRACKING), and nothing is blocked but by
-/// WAIT.
+/// that they may not run, and nothing is blocked but by WAIT.
 package final class MemoryRedis {
   /// A user of ACLs; the name `default` is whoever names none.
   package struct User: Sendable {

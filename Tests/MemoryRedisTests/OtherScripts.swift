@@ -6,10 +6,10 @@ import Redis
 @testable import MemoryRedis
 @testable import Record
 
-/// The scripts on statistics, streamers, limits, users' hours, snapshots and imports, and those
-/// that backends run themselves.
+/// The scripts on statistics, streamers, limits, users' hours and imports, and those that backends
+/// run themselves.
 enum OtherScripts {
-  static let all: [ScriptCase] = statistics + streamers + limits + registry + config
+  static let all: [ScriptCase] = statistics + streamers + limits + imports + config
 
   private static let statistics: [ScriptCase] = [
     ScriptCase("sums", SumScripts.add.source) { dice in
@@ -83,37 +83,15 @@ enum OtherScripts {
     },
   ]
 
-  private static let registry: [ScriptCase] = {
-    let key = "ffd:{snapshots}:r"
-    let word = SnapshotMembership.Word(epoch: "run:n1", writer: 1, batch: 1)
-    return [
-      ScriptCase("look", script(of: SnapshotRegistry.look(key, run: "run", nonce: "n"))) { dice in
-        ScriptCase.Call(
-          keys: [key], arguments: ["run", dice.pick(["n1", "n2"]), "5", "30000"])
-      },
-      ScriptCase("vouch", script(of: SnapshotRegistry.vouch(key, word))) { dice in
-        ScriptCase.Call(
-          keys: [key],
-          arguments: ["run:" + dice.pick(["n1", "n2"]), dice.count(), dice.count(), "30000"])
-      },
-      ScriptCase("endEpoch", script(of: SnapshotRegistry.end(key, epoch: "x"))) { dice in
-        ScriptCase.Call(keys: [key], arguments: ["run:" + dice.pick(["n1", "n2", "n3"])])
-      },
-      ScriptCase("import", ImportRecords.saving.source) { dice in
-        ScriptCase.Call(
-          keys: ["ffd:{i:" + dice.pick(["1", "2"]) + "}"],
-          arguments: [
-            "{}", dice.pick(["running", "done"]), dice.time(), "86400", dice.pick(["r1", "r2"]),
-          ] + (dice.chance(40) ? ["30000"] : []))
-      },
-    ]
-  }()
-
-  private static func script(of pipeline: RedisPipeline) -> String {
-    var parser = RequestParser()
-    parser.append(pipeline.bytes)
-    return (try? parser.next())?.map(\.text)[1] ?? ""
-  }
+  private static let imports: [ScriptCase] = [
+    ScriptCase("import", ImportRecords.saving.source) { dice in
+      ScriptCase.Call(
+        keys: ["ffd:{i:" + dice.pick(["1", "2"]) + "}"],
+        arguments: [
+          "{}", dice.pick(["running", "done"]), dice.time(), "86400", dice.pick(["r1", "r2"]),
+        ] + (dice.chance(40) ? ["30000"] : []))
+    }
+  ]
 
   private static let config: [ScriptCase] = [
     ScriptCase("bind", text("bind.lua")) { dice in

@@ -81,8 +81,7 @@ enum UserScripts {
   private static let erasures: [ScriptCase] = [
     ScriptCase("erase", ErasureScripts.erase.source, isUnordered: true) { dice in
       let names = [
-        "bindings", "bound", "quarantined", "profile", "reached", "verdicts", "snapshot",
-        "undated",
+        "bindings", "bound", "quarantined", "profile", "reached", "verdicts", "undated",
       ]
       return ScriptCase.Call(keys: dice.userKeys(dice.user(), names), arguments: [])
     },

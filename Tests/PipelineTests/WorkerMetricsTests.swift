@@ -134,24 +134,6 @@ import Testing
     #expect(lines.contains("fanfare_redis_replica_reads_total{from=\"master\"} 4"))
   }
 
-  @Test func snapshotsAreShown() {
-    var own = SnapshotFigures()
-    own.servers = 3
-    own.trustedServers = 2
-    own.hits = 70
-    own.misses = 9
-    own.stored = 4
-    var figures = figures()
-    figures.snapshots.add(own)
-    figures.snapshots.add(own)
-    let lines = lines(figures)
-    #expect(lines.contains("fanfare_redis_snapshot_reads_total{result=\"hit\"} 140"))
-    #expect(lines.contains("fanfare_redis_snapshot_reads_total{result=\"miss\"} 18"))
-    #expect(lines.contains("fanfare_redis_snapshots_stored_total 8"))
-    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"trusted\"} 4"))
-    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"untrusted\"} 2"))
-  }
-
   @Test func whatALogCouldNotWriteAndWhatIsUnfitOnDiskIsShown() {
     let lines = lines(figures())
     #expect(lines.contains("fanfare_log_lines_total{level=\"warning\"} 3"))

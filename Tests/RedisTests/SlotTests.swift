@@ -18,9 +18,6 @@ import Testing
     #expect(RedisSlot("{user1000}.following") == RedisSlot("{user1000}.followers"))
     #expect(RedisSlot("ffd:{u:1}:bound") == RedisSlot("u:1"))
     // Empty braces are no tag, nor is a brace that nothing closes; of two the first counts.
-    Array("1:2".utf8).withUnsafeBytes {
-      #expect(RedisSlot(tag: Array("u:".utf8), $0) == RedisSlot("ffd:{u:1:2}:bound"))
-    }
     #expect(RedisSlot("foo{}{bar}") == RedisSlot(Array("foo{}{bar}".utf8)))
     #expect(RedisSlot("foo{}{bar}") != RedisSlot("bar"))
     #expect(RedisSlot("foo{bar") != RedisSlot("bar"))

@@ -13,7 +13,6 @@ import Testing
       #expect(settings == Settings.defaults)
     }
     #expect(Settings.defaults.kafka.bootstrapServers == ["127.0.0.1:9092"])
-    #expect(!Settings.defaults.redis.snapshots, "a write would cost Redis some µs for each lane")
     #expect(Settings.defaults.apns.tokenLifetime == .seconds(3_000))
     #expect(Settings.defaults.kafka.maximumEventBytes == 65_536)
   }

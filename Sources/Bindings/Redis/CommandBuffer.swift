@@ -84,29 +84,6 @@ struct CommandBuffer: ~Copyable {
     return true
   }
 
-  /// A command on `count` keys, each a changing part between a prefix and a suffix: a page's, far
-  /// below `maximumBytes`.
-  mutating func append(
-    _ name: StaticString, key: (prefix: [UInt8], suffix: [UInt8]), count: Int,
-    changing: (Int) -> UnsafeRawBufferPointer
-  ) {
-    let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-    _ = begin(count + 1, name.count)
-    appendReserved(argument: name)
-    let fixed = key.prefix.count + key.suffix.count
-    for index in 0..<count {
-      let part = changing(index)
-      reserve(fixed + part.count + Self.headBytes)
-      appendReserved(UInt8(ascii: "$"))
-      appendReserved(decimal: fixed + part.count)
-      appendLineEnd()
-      key.prefix.withUnsafeBytes { appendReserved($0) }
-      appendReserved(part)
-      key.suffix.withUnsafeBytes { appendReserved($0) }
-      appendLineEnd()
-    }
-  }
-
   private mutating func begin(_ arguments: Int, _ total: Int) -> Bool {
     guard arguments > 0, total <= Self.maximumBytes else { return false }
     reserve(total + Self.headBytes * (arguments + 1))

@@ -25,7 +25,7 @@ package enum CommandPermissions {
   }
 
   /// The names of those commands that our user may not use, by what was answered.
-  package static func refused(_ commands: [[String]], _ replies: RedisReplies) -> [String] {
+  private static func refused(_ commands: [[String]], _ replies: RedisReplies) -> [String] {
     var names: [String] = []
     for (index, command) in commands.enumerated()
     where replies[index].errorText?.hasPrefix("NOPERM") == true && !names.contains(command[0]) {

@@ -213,12 +213,6 @@ extension RedisClient {
       maximumReplyBytes: options.maximumReplyBytes, at: master.endpoint)
   }
 
-  /// Masters among whom keys are divided; of a cluster that has not been asked yet none.
-  package var masterCount: Int {
-    guard case .cluster(let cluster) = servers else { return 1 }
-    return cluster.masterCount
-  }
-
   /// Which slots nobody serves, and who serves the others. Nil: this is one Redis, or the cluster
   /// has not been asked yet.
   package var clusterState: RedisClusterState? {
@@ -227,59 +221,9 @@ extension RedisClient {
   }
 }
 
-// MARK: tracking
-
-extension RedisClient {
-  /// Before `start`, once: writes to keys with a prefix are told of, at each master, on the
-  /// connections for what is read in bulk. `delegate` is not kept: without it nobody is told.
-  package func track(
-    keysBeginningWith prefix: String, for delegate: any RedisTrackingDelegate
-  ) {
-    let client = bulk ?? self
-    switch client.servers {
-    case .one(let connection): connection.track(prefix, for: delegate)
-    case .cluster(let cluster): cluster.track(prefix, for: delegate)
-    }
-  }
-
-  /// The one server when it tells of writes; nil of a cluster.
-  package var trackedServer: TrackedServer? {
-    guard case .one(let connection) = (bulk ?? self).servers else { return nil }
-    return connection.tracking?.server
-  }
-
-  /// The server of a cluster that a key is at, as far as we know, when it tells of writes.
-  package func trackedServer(of slot: RedisSlot) -> TrackedServer? {
-    guard case .cluster(let cluster) = (bulk ?? self).servers else { return nil }
-    return cluster.trackedServer(of: slot)
-  }
-
-  /// For each master that is connected to, why it does not tell of writes; nil: it does. Nothing of
-  /// those that nobody has found out of yet.
-  package var trackingStates: [(master: String, obstacle: String?)] {
-    let masters: [RedisConnection] =
-      switch (bulk ?? self).servers {
-      case .one(let connection): [connection]
-      case .cluster(let cluster): cluster.connections
-      }
-    return masters.compactMap { master in
-      guard let tracking = master.tracking,
-        tracking.server != nil || tracking.obstacle != nil
-      else { return nil }
-      return (master.options.name, tracking.server == nil ? tracking.obstacle : nil)
-    }
-  }
-
-  package var isCluster: Bool {
-    if case .cluster = servers { true } else { false }
-  }
-}
-
 // MARK: replicas
 
 extension RedisClient {
-  package var readsFromReplicas: Bool { options.replicaLagLimit != nil }
-
   /// Connections to masters that were there and broke, those for what is read in bulk among them.
   package var brokenConnections: Int { counts.brokenConnections }
 

@@ -28,8 +28,6 @@ final class RedisConnection {
   private var counts: RedisCounts?
   /// Of a master: where reads that may lag go.
   private(set) var replicas: RedisReplicas?
-  /// Of a master: hears of writes.
-  var tracking: RedisTracking?
   private let roleCommand = RedisPipeline(["ROLE"])
   private var waiting = Queue<Execution>()
   private var sent = Queue<Execution>()
@@ -93,7 +91,6 @@ final class RedisConnection {
 
   /// Ends every pipeline with `closed`; those that were sent may have been done or not.
   func close() {
-    tracking?.close()
     handle(.close)
     replicas?.close()
   }
@@ -200,7 +197,6 @@ final class RedisConnection {
       sessionTimer?.cancel()
       sessionTimer = nil
     case .disconnect:
-      tracking?.end()
       approach.cancel()
       connection?.close()
       connection = nil
@@ -212,7 +208,6 @@ final class RedisConnection {
       for execution in waiting.takeAll() { send(execution) }
       idleCheck.schedule()
       replicas?.begin()
-      tracking?.begin()
     case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
     case .failAll(let error):
       for execution in sent.takeAll() + waiting.takeAll() { execution.finish(error) }

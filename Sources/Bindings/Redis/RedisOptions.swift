@@ -47,8 +47,6 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// How far behind its master a replica may be that reads which may lag go to. Nil: they go to the
   /// master as all others.
   package var replicaLagLimit: Duration?
-  /// How often `intervalPassed` is called while a server tells of writes.
-  package var trackingInterval: Duration
   /// What the replies of one pipeline may take in memory together, 16 bytes an element included,
   /// unless it has a limit of its own; says no to a 512 MB string.
   package var maximumReplyBytes: Int
@@ -64,8 +62,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     commandTimeout: Duration = .seconds(5), checkInterval: Duration = .seconds(5),
     clusterInterval: Duration = .seconds(30), reconnectMinimum: Duration = .milliseconds(100),
     reconnectMaximum: Duration = .seconds(5), replicasToWaitFor: Int = 0,
-    replicaLagLimit: Duration? = nil, trackingInterval: Duration = .seconds(1),
-    maximumReplyBytes: Int = 64 << 20,
+    replicaLagLimit: Duration? = nil, maximumReplyBytes: Int = 64 << 20,
     maximumPipelines: Int = 4096
   ) {
     self.host = host
@@ -85,7 +82,6 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     self.reconnectMaximum = reconnectMaximum
     self.replicasToWaitFor = replicasToWaitFor
     self.replicaLagLimit = replicaLagLimit
-    self.trackingInterval = trackingInterval
     self.maximumReplyBytes = maximumReplyBytes
     self.maximumPipelines = maximumPipelines
   }

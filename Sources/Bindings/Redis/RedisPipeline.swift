@@ -52,17 +52,6 @@ package final class RedisPipeline {
     count += 1
   }
 
-  /// The hot path: one command on many keys that hold a changing part each, as `MGET`.
-  package func append(
-    _ name: StaticString, key: (prefix: [UInt8], suffix: [UInt8]), count: Int,
-    changing: (Int) -> UnsafeRawBufferPointer
-  ) {
-    guard count > 0 else { return }
-    buffer.append(
-      name, key: key, count: count, changing: changing)
-    self.count += 1
-  }
-
   /// One command of another pipeline, formatted already.
   func append(commandOf other: RedisPipeline, at range: Range<Int>) {
     let formatted = UnsafeRawBufferPointer(rebasing: other.bytes[range])

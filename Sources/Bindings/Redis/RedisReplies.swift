@@ -23,7 +23,7 @@ package final class RedisReplies {
   }
 
   /// What a command has no reply of is null.
-  package convenience init(_ gathered: GatheredReplies) {
+  convenience init(_ gathered: GatheredReplies) {
     self.init(expecting: 0, maximumBytes: 0, allowance: nil, gathered: gathered)
   }
 
@@ -68,12 +68,6 @@ package final class RedisReplies {
     if let reply = gathered?[index] { return reply }
     let isThere = index >= 0 && index < storage.pointee.expected
     return RedisReply(replies: self, index: isThere ? index : -1)
-  }
-
-  /// The reply of a node; of gathered replies, that of a command.
-  func reply(at index: Int) -> RedisReply {
-    if let gathered { return gathered[index] ?? RedisReply(replies: self, index: -1) }
-    return RedisReply(replies: self, index: index)
   }
 
   /// The first command that Redis would do at another time, or for another user.

@@ -4,9 +4,9 @@ package struct RedisReply {
     case null, string, integer, array, status, error
   }
 
-  let replies: RedisReplies
+  private let replies: RedisReplies
   /// Of its node; -1 stands for what is not there.
-  let index: Int
+  private let index: Int
 
   init(replies: RedisReplies, index: Int) {
     self.replies = replies

@@ -18,9 +18,6 @@ package final class RedisReplyReader {
   private var failure: RedisError?
   /// What the string that is being read still lacks; 0 when it is not known.
   private var missingStringBytes = 0
-  /// Where replies come that nobody asks for one by one: takes those that have become whole, and
-  /// says which are read next, if it has not called `expect`.
-  var whenComplete: ((RedisReplies) -> RedisReplies?)?
 
   package init() throws(RedisError) {
     functions = .allocate(capacity: 1)
@@ -75,9 +72,7 @@ package final class RedisReplyReader {
       guard root != nil else { return try checkUnparsed(replies) }
       missingStringBytes = 0
       replies.storage.pointee.received += 1
-      guard replies.isComplete else { continue }
-      _ = expected.popFirst()
-      if let next = whenComplete?(replies) { expect(next) }
+      if replies.isComplete { _ = expected.popFirst() }
     }
   }
 

@@ -17,7 +17,7 @@ enum ErasureScripts {
   ///
   /// A key of another type stands under the user's name, and goes too.
   private static let eraseBody = """
-    local bindings, bound, set_aside, profile, reached, verdicts, snapshot, undated = unpack(KEYS)
+    local bindings, bound, set_aside, profile, reached, verdicts, undated = unpack(KEYS)
     local problem = forbidden({
       {'SCARD', bindings}, {'SMEMBERS', bindings}, {'SISMEMBER', bindings, 'a'}, {'HLEN', bound},
       {'HKEYS', bound}, {'HSETNX', bound, 'a', '0'}, {'HDEL', bound, 'a'}, {'DEL', unpack(KEYS)}})
@@ -41,7 +41,7 @@ enum ErasureScripts {
         redis.call('HSETNX', bound, member, '0')
       end
     end
-    redis.call('DEL', bindings, set_aside, profile, reached, verdicts, snapshot, undated)
+    redis.call('DEL', bindings, set_aside, profile, reached, verdicts, undated)
     for _, member in ipairs(redis.call('HKEYS', bound)) do answer[#answer + 1] = member end
     return answer
     """

@@ -77,8 +77,6 @@ package struct UserErasure {
     }
     try await AudienceErasure(redis: redis, keyspace: keyspace)
       .run(user, erases: scope.erasesAudience && writes, &counts)
-    // Who still followed somebody may have been read for an event meanwhile.
-    if writes { _ = try await answers(to: [["DEL", keyspace.snapshot(user: user)]]) }
     return counts
   }
 
@@ -152,7 +150,7 @@ extension UserErasure {
     of user: String, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     let keys = keyspace.forgottenKeys(user: user)
-    let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS", "EXISTS"]
+    let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS"]
     let replies = try await answers(to: zip(lengths, keys).map { [$0, $1] })
     // A key of another type is one thing.
     let numbers = keys.indices.map { Int(replies[$0].integer ?? 1) }

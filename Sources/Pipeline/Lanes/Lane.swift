@@ -262,7 +262,7 @@ package actor Lane {
       unknownAnswers: stages.deliver.unknownAnswers,
       redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures,
       brokenRedisConnections: stages.redis.brokenConnections,
-      replicas: stages.redis.replicaFigures, snapshots: stages.expand.snapshotFigures)
+      replicas: stages.redis.replicaFigures)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

@@ -1,5 +1,4 @@
 import Deliver
-import Expand
 import Redis
 import Telemetry
 
@@ -49,6 +48,4 @@ package struct LaneFigures: Sendable {
   let brokenRedisConnections: Int
   /// Nil where everything is read from masters.
   package let replicas: RedisReplicaFigures?
-  /// Nil where none are kept.
-  let snapshots: SnapshotFigures?
 }

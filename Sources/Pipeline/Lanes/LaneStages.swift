@@ -24,9 +24,7 @@ struct LaneStages {
       random: options.randomFraction)
     redis.whenDone = { [redisRoundTrips] in redisRoundTrips.observe(nanoseconds: $0, $1?.code) }
     ingest = IngestStage(options: options.ingest)
-    expand = ExpandStage(
-      redis: redis, keyspace: options.keyspace, options: options.expand,
-      random: options.randomNumber, report: { log.notice($0) })
+    expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)
     render = RenderStage(templates: options.templates)
     deliver = DeliverStage(
       options: options.deliver, credentials: options.credentials, loop: loop,

@@ -100,12 +100,6 @@ extension SettingTable {
       .seconds(2)...(.seconds(60)),
       "A replica that may be further behind its master is not read from. They tell their masters "
         + "once a second how far they are."),
-    .bool(
-      "redis.snapshots", \.redis.snapshots, default: false,
-      "Workers keep beside each user's bindings and profile a string that holds both, some 300 "
-        + "bytes a user, and read large events from it: a quarter of the work for Redis. But each "
-        + "write to a user costs Redis 7 to 24 µs more for each lane of the fleet. Not used with "
-        + "read_from_replicas, rules.events_per_hour, or rules.devices newest."),
     .text(
       "redis.prefix.data", \.redis.prefix.data, default: "ffd:", .keyPrefix,
       "Begins the keys of followers, bindings and profiles. Must not begin with "

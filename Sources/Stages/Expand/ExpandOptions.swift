@@ -2,9 +2,8 @@ import Rules
 
 /// How Expand reads followers.
 package struct ExpandOptions: Sendable {
-  /// Users whose bindings and profile are fetched in one round trip, about; of large events on a
-  /// cluster more. 512 is where one Redis' larger page no longer saves CPU; their replies are some
-  /// 150 KB.
+  /// Users whose bindings and profile are fetched in one round trip, about. 512 is where a larger
+  /// page no longer saves CPU; their replies are some 150 KB.
   package var pageSize: Int
   /// The key of a set that another system keeps, with `{streamer}` where the id goes, such as
   /// `followers:{streamer}`; read when a streamer has no shards. Nil: no such sets.
@@ -17,9 +16,8 @@ package struct ExpandOptions: Sendable {
   /// What one reply may take: a page of users, a shard's members, a piece of a scan. A page of 512
   /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
   /// who does not fit alone is passed over. So for each place of a lane there are at most the ids
-  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`, and where snapshots are
-  /// kept another reply of them: with 26 places 208 MiB a lane, if every one of them is as large as
-  /// it may be. No more than 1,638 users have snapshots of that size.
+  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`: with 26 places 156 MiB
+  /// a lane, if every one of them is as large as it may be.
   package var maximumPageBytes: Int
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
@@ -27,37 +25,20 @@ package struct ExpandOptions: Sendable {
   var maximumRememberedUsers: Int
   /// Whom an event may reach.
   package var rules: RecipientRules
-  /// Whether users of large events are read from snapshots where these can be trusted.
-  package var keepsSnapshots: Bool
-
-  /// Users of a page of a large event: as many times more as there are masters among whom it is
-  /// divided, as far as a page of twice as many is still read from snapshots.
-  func pageSize(masters: Int) -> Int {
-    let most = SnapshotPage.maximumUsers(bytes: maximumPageBytes) / 2
-    return max(pageSize, min(most, pageSize * masters))
-  }
 
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
   /// a set that is read by SSCAN the users that were in it.
   package var maximumReaderBytes: Int {
-    (keepsSnapshots ? 4 : 3) * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
+    3 * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
   }
 
   /// In a table that is never more than three quarters full.
   private static let rememberedUserBytes = 11
 
-  /// Whether snapshots are kept beside what else is wanted. What is counted for each user would be
-  /// told of as a write to the user; the age of devices is in no snapshot, and what may lag is read
-  /// elsewhere.
-  package func usesSnapshots(readsFromReplicas: Bool) -> Bool {
-    keepsSnapshots && rules.eventsPerHour == nil && !rules.picksNewestDevice && !readsFromReplicas
-  }
-
   package init(
     pageSize: Int = 512, plainSetKey: String? = nil, maximumShardMembers: Int = 16_384,
     maximumFieldBytes: Int = 4_096, maximumPageBytes: Int = 2 << 20,
-    maximumRememberedUsers: Int = 196_608, rules: RecipientRules = RecipientRules(),
-    keepsSnapshots: Bool = false
+    maximumRememberedUsers: Int = 196_608, rules: RecipientRules = RecipientRules()
   ) {
     self.pageSize = max(1, pageSize)
     self.plainSetKey = plainSetKey
@@ -66,6 +47,5 @@ package struct ExpandOptions: Sendable {
     self.maximumPageBytes = max(4_096, maximumPageBytes)
     self.maximumRememberedUsers = maximumRememberedUsers
     self.rules = rules
-    self.keepsSnapshots = keepsSnapshots
   }
 }

@@ -9,31 +9,12 @@ package final class ExpandStage {
   private let keyspace: Keyspace
   private let options: ExpandOptions
   private let weights = UserWeights()
-  let snapshots: Snapshots?
 
-  /// Before the client's `start`, where snapshots are kept.
-  /// - Parameters:
-  ///   - random: tells what one lane stores from what all others do.
-  ///   - report: a line for the log.
-  package init(
-    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions(),
-    random: @escaping () -> UInt64,
-    report: @escaping (String) -> Void = { _ in }
-  ) {
+  package init(redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions()) {
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
-    guard options.usesSnapshots(readsFromReplicas: redis.readsFromReplicas) else {
-      snapshots = nil
-      return
-    }
-    let snapshots = Snapshots(redis: redis, keyspace: keyspace, random: random, report: report)
-    self.snapshots = snapshots
-    snapshots.begin()
   }
-
-  /// Nil where no snapshots are kept.
-  package var snapshotFigures: SnapshotFigures? { snapshots?.state }
 
   /// Where the users whom an event addresses are to be found. Nothing is asked where the event
   /// names them itself.
@@ -138,8 +119,8 @@ package final class ExpandStage {
     now: @escaping () -> Int64, isOver: @escaping () -> Bool = { false }
   ) -> SegmentReader {
     SegmentReader(
-      redis: redis, keyspace: keyspace, options: options, snapshots: snapshots, weights: weights,
-      source: users, fields: fields, topic: topic, now: now, isOver: isOver)
+      redis: redis, keyspace: keyspace, options: options, weights: weights, source: users,
+      fields: fields, topic: topic, now: now, isOver: isOver)
   }
 
   private func plainKey(of streamer: String) -> String? {

@@ -15,8 +15,6 @@ package final class SegmentReader {
   private let options: ExpandOptions
   private let source: SegmentUsers
   private let fields: [String]
-  /// What is asked of a profile: the rules' fields, then the page's.
-  private let profileFields: [String]
   private let builder: PageBuilder
   private let now: () -> Int64
   /// Nothing more of it is sent.
@@ -32,8 +30,6 @@ package final class SegmentReader {
   /// Whether a page may lack what was written a moment ago. Not one of pushes that wait for another
   /// try: a device that was found once must be found again.
   private let mayLag: Bool
-  /// Nil where pages are not read from snapshots.
-  private let snapshots: Snapshots?
   /// Nil for a small event, which has no further segment.
   private let weights: UserWeights?
   private var pace: PagePace
@@ -48,9 +44,9 @@ package final class SegmentReader {
   private static let maximumNamed = 16
 
   init(
-    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, snapshots: Snapshots?,
-    weights: UserWeights, source: SegmentUsers, fields: [String], topic: String,
-    now: @escaping () -> Int64, isOver: @escaping () -> Bool
+    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, weights: UserWeights,
+    source: SegmentUsers, fields: [String], topic: String, now: @escaping () -> Int64,
+    isOver: @escaping () -> Bool
   ) {
     self.redis = redis
     self.options = options
@@ -60,26 +56,22 @@ package final class SegmentReader {
     self.isOver = isOver
     streamer = Array(source.segment.event.streamer.utf8)
     let rules = options.rules.fields
-    profileFields = rules.map(\.rawValue) + fields
     let isSmall = source.segment.isOfSmall
     self.weights = isSmall ? nil : weights
     pace = PagePace(
-      maximumUsers: isSmall ? options.pageSize : options.pageSize(masters: redis.masterCount),
-      maximumBytes: options.maximumPageBytes,
+      maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes,
       bytesAUser: weights.bytes(of: source.segment.event.id))
     // Pushes that wait for another try were counted before. Which device was the newest was found
     // out then, too: what came since has not got this event, so that the user would get nothing.
     let isFirstTry = source.segment.stragglers == nil
     mayLag = isFirstTry
-    // Snapshots cost a small event round trips, and are asked for where giants are read.
-    self.snapshots = isFirstTry && !isSmall ? snapshots : nil
     let picksNewest = options.rules.picksNewestDevice && isFirstTry
     builder = PageBuilder(
       topic: topic, ruleFields: rules, picksNewest: picksNewest,
       maximumFieldBytes: options.maximumFieldBytes, keyspace: keyspace)
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(
-      "HMGET", key: keyspace.profileParts, after: profileFields)
+      "HMGET", key: keyspace.profileParts, after: rules.map(\.rawValue) + fields)
     boundCommand = picksNewest ? RedisCommandTemplate("HGETALL", key: keyspace.boundParts) : nil
     let event = source.segment.event.id
     cap = (isFirstTry ? options.rules.eventsPerHour : nil).map {
@@ -165,8 +157,16 @@ package final class SegmentReader {
   private func fetch(
     _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
   ) async throws(ExpandError) -> RedisReplies? {
+    pipeline.removeAll()
+    for user in users {
+      pipeline.append(bindingsCommand, batch.bytes[user])
+      pipeline.append(profileCommand, batch.bytes[user])
+      if let boundCommand { pipeline.append(boundCommand, batch.bytes[user]) }
+    }
     do {
-      let replies = try await replies(for: users.map { batch.bytes[$0] })
+      let replies = try await redis.execute(
+        pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag,
+        isBulk: !source.segment.isOfSmall)
       pace.fitted(users.count, bytes: replies.byteCount)
       weights?.learn(pace.bytesAUser, from: users.count, of: source.segment.event.id)
       return replies
@@ -174,36 +174,6 @@ package final class SegmentReader {
       try askForLess(error, users, of: batch)
       return nil
     }
-  }
-
-  private func replies(
-    for users: [UnsafeRawBufferPointer]
-  ) async throws(RedisError) -> RedisReplies {
-    let most = options.maximumPageBytes
-    // Whoever makes replies too large would cost the connection that snapshots hang on.
-    guard let snapshots, pace.users >= options.pageSize,
-      users.count <= SnapshotPage.maximumUsers(bytes: most),
-      snapshots.isAnyTrusted, let vocabulary = snapshots.vocabulary(with: profileFields)
-    else { return try await read(users, maximumBytes: most) }
-    var page = SnapshotPage(
-      snapshots, users, wanted: profileFields, vocabulary: vocabulary, maximumBytes: most)
-    return try await page.read { (places, left) async throws(RedisError) in
-      try await self.read(places.map { users[$0] }, maximumBytes: left)
-    }
-  }
-
-  private func read(
-    _ users: [UnsafeRawBufferPointer], maximumBytes: Int
-  ) async throws(RedisError) -> RedisReplies {
-    pipeline.removeAll()
-    for user in users {
-      pipeline.append(bindingsCommand, user)
-      pipeline.append(profileCommand, user)
-      if let boundCommand { pipeline.append(boundCommand, user) }
-    }
-    return try await redis.execute(
-      pipeline, maximumReplyBytes: maximumBytes, mayLag: mayLag,
-      isBulk: !source.segment.isOfSmall)
   }
 
   /// Throws what asking for less does not mend, or what must be waited out before.

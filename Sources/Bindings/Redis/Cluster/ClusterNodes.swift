@@ -12,8 +12,6 @@ final class ClusterNodes {
   private let random: () -> Double
   private var connections: [Endpoint: RedisConnection] = [:]
   private var isClosed = false
-  private var trackedPrefix: String?
-  private weak var trackingDelegate: (any RedisTrackingDelegate)?
   /// Called after each loss of a connection, and each that could not be made.
   var whenLost: (() -> Void)?
 
@@ -53,26 +51,15 @@ final class ClusterNodes {
       options: options.at(node), purpose: .clusterNode, loop: loop, log: log, random: random)
     connection.whenLost = { [weak self] in self?.whenLost?() }
     connection.prepareAsMaster(counting: counts)
-    if let trackedPrefix, let trackingDelegate {
-      connection.track(trackedPrefix, for: trackingDelegate)
-    }
     connections[node] = connection
     connection.start()
     return connection
   }
 
-  /// Before the first connection: writes are told of at each master.
-  func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
-    (trackedPrefix, trackingDelegate) = (prefix, delegate)
-  }
-
   /// By their names.
-  var all: [RedisConnection] {
+  private var all: [RedisConnection] {
     connections.values.sorted { $0.options.name < $1.options.name }
   }
-
-  /// Nil where writes are not told of now.
-  func trackedServer(_ node: Endpoint) -> TrackedServer? { connections[node]?.tracking?.server }
 
   func isConnected(to node: Endpoint) -> Bool { connections[node]?.isConnected == true }
 

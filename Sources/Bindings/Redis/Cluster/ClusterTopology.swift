@@ -22,8 +22,6 @@ final class ClusterTopology {
   private var unserved: String?
   private var waiting = Queue<MapWait>()
   private var isClosed = false
-  /// Masters are connected to before anybody needs them.
-  var connectsToAll = false
 
   init(
     of name: String, options: RedisOptions, nodes: ClusterNodes, loop: EventLoop,
@@ -138,7 +136,6 @@ final class ClusterTopology {
     mapFailure = nil
     report(RedisClusterState(new).unserved)
     nodes.keep(map.masters)
-    if connectsToAll { for master in map.masters { _ = try? nodes.connection(to: master) } }
     if isChanged { nodes.giveBackWaitingForLost() }
     for wait in waiting.takeAll() { wait.finish(nil) }
     handle(.answered(isSettled: lastFailure == nil))

@@ -73,23 +73,6 @@ final class RedisCluster {
   /// Nil before there is a map.
   var state: RedisClusterState? { topology.state }
 
-  var masterCount: Int { topology.map.masters.count }
-
-  /// Before `start`.
-  func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
-    nodes.track(prefix, for: delegate)
-    topology.connectsToAll = true
-  }
-
-  /// To masters that were needed.
-  var connections: [RedisConnection] { nodes.all }
-
-  func trackedServer(of slot: RedisSlot) -> TrackedServer? {
-    topology.map.master(of: slot.number).flatMap {
-      nodes.trackedServer(topology.map.masters[$0])
-    }
-  }
-
   /// No pipeline would end with an unknown outcome now.
   var hasNothingSent: Bool { pauses.isEmpty && nodes.hasNothingSent }
 

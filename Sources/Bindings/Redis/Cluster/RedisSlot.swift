@@ -12,22 +12,15 @@ package struct RedisSlot: Sendable, Hashable {
     number = Int(Self.checksum(tag) & UInt16(Self.count - 1))
   }
 
-  /// Of keys whose hash tag is `first` and then `rest`.
-  package init(tag first: [UInt8], _ rest: UnsafeRawBufferPointer) {
-    let begun = first.withUnsafeBytes { Self.checksum($0) }
-    number = Int(Self.checksum(rest, from: begun) & UInt16(Self.count - 1))
-  }
-
   package init(_ key: String) {
     var key = key
     self = key.withUTF8 { Self(UnsafeRawBufferPointer($0)) }
   }
 
   /// CRC-16 with the polynomial x¹⁶ + x¹² + x⁵ + 1, from 0, nothing reflected.
-  /// - Parameter start: of what stands before.
-  static func checksum(_ bytes: UnsafeRawBufferPointer, from start: UInt16 = 0) -> UInt16 {
+  static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt16 {
     table.withUnsafeBufferPointer { table in
-      var checksum = start
+      var checksum: UInt16 = 0
       for byte in bytes {
         checksum = (checksum << 8) ^ table[Int(UInt8(truncatingIfNeeded: checksum >> 8) ^ byte)]
       }
