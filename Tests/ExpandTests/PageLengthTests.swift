@@ -61,6 +61,17 @@ import Testing
     #expect(pace.length(1_024, of: 2_000) == 512)
   }
 
+  /// Each master is asked for as many as one Redis would be, as long as a shard is a page.
+  @Test func pagesGrowWithTheMastersThatTheyAreDividedAmong() {
+    var options = ExpandOptions(pageSize: 100)
+    #expect(options.pageSize(masters: 0) == 100)
+    #expect(options.pageSize(masters: 1) == 100)
+    #expect(options.pageSize(masters: 3) == 300)
+    #expect(options.pageSize(masters: 1_000) == 1_024)
+    options.pageSize = 2_000
+    #expect(options.pageSize(masters: 3) == 2_000)
+  }
+
   @Test func paceHalvesAndComesBack() {
     var pace = PagePace(maximumUsers: 512, maximumBytes: 1_000_000)
     pace.fitted(512, bytes: 300_000)

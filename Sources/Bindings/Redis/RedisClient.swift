@@ -213,6 +213,12 @@ extension RedisClient {
       maximumReplyBytes: options.maximumReplyBytes, at: master.endpoint)
   }
 
+  /// Masters among whom keys are divided; of a cluster that has not been asked yet none.
+  package var masterCount: Int {
+    guard case .cluster(let cluster) = servers else { return 1 }
+    return cluster.masterCount
+  }
+
   /// Which slots nobody serves, and who serves the others. Nil: this is one Redis, or the cluster
   /// has not been asked yet.
   package var clusterState: RedisClusterState? {

@@ -3,7 +3,9 @@ extension SettingTable {
     .integer(
       "audience.page_size", \.audience.pageSize, default: 512, 16...4_096,
       "Recipients fetched and rendered at a time, about. Below 16 round trips cost more than "
-        + "pushes; above 4,096 a page takes megabytes in each lane."),
+        + "pushes; above 4,096 a page takes megabytes in each lane. Of large events on a Redis "
+        + "Cluster a page is as many times larger as there are masters, but, unless this is, no "
+        + "larger than 1,024."),
     .text(
       "audience.plain_set_key", \.audience.plainSetKey, example: "\"followers:{streamer}\"",
       .streamerPattern,

@@ -1,9 +1,11 @@
+import Keyspace
 import Rules
 
 /// How Expand reads followers.
 package struct ExpandOptions: Sendable {
-  /// Users whose bindings and profile are fetched in one round trip, about. 512 is where a larger
-  /// page no longer saves CPU; their replies are some 150 KB.
+  /// Users whose bindings and profile are fetched in one round trip, about; of large events on a
+  /// cluster more. 512 is where one Redis' larger page no longer saves CPU; their replies are some
+  /// 150 KB.
   package var pageSize: Int
   /// The key of a set that another system keeps, with `{streamer}` where the id goes, such as
   /// `followers:{streamer}`; read when a streamer has no shards. Nil: no such sets.
@@ -25,6 +27,13 @@ package struct ExpandOptions: Sendable {
   var maximumRememberedUsers: Int
   /// Whom an event may reach.
   package var rules: RecipientRules
+
+  /// Users of a page of a large event: as many times more as there are masters among whom it is
+  /// divided, since each exchange with a master costs as much however few it is asked for. No more
+  /// than half a shard should hold: up to two pages are read in one piece.
+  func pageSize(masters: Int) -> Int {
+    max(pageSize, min(Keyspace.targetShardFollowers / 2, pageSize * masters))
+  }
 
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
   /// a set that is read by SSCAN the users that were in it.

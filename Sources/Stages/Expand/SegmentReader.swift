@@ -59,7 +59,8 @@ package final class SegmentReader {
     let isSmall = source.segment.isOfSmall
     self.weights = isSmall ? nil : weights
     pace = PagePace(
-      maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes,
+      maximumUsers: isSmall ? options.pageSize : options.pageSize(masters: redis.masterCount),
+      maximumBytes: options.maximumPageBytes,
       bytesAUser: weights.bytes(of: source.segment.event.id))
     // Pushes that wait for another try were counted before. Which device was the newest was found
     // out then, too: what came since has not got this event, so that the user would get nothing.

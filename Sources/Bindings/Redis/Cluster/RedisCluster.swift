@@ -73,6 +73,8 @@ final class RedisCluster {
   /// Nil before there is a map.
   var state: RedisClusterState? { topology.state }
 
+  var masterCount: Int { topology.map.masters.count }
+
   /// No pipeline would end with an unknown outcome now.
   var hasNothingSent: Bool { pauses.isEmpty && nodes.hasNothingSent }
 
