@@ -25,7 +25,7 @@ package final class RedisServerProcess: Sendable {
   private let reserved: [ReservedPort]
   private let arguments: [String]
   private let cliArguments: [String]
-  /// TLS is left to redis-cli.
+  /// TLS, and following redirections, are left to redis-cli.
   private let needsProgram: Bool
   private let process: ThreadLock<ChildProcess?>
 
@@ -47,7 +47,7 @@ package final class RedisServerProcess: Sendable {
     cliArguments =
       ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])
       + (isClusterNode ? ["-c"] : [])
-    needsProgram = tls != nil
+    needsProgram = tls != nil || isClusterNode
     process = ThreadLock(try Self.launch(arguments))
   }
 
@@ -94,10 +94,8 @@ package final class RedisServerProcess: Sendable {
   /// "GET", "k"]`), which then does run.
   @discardableResult
   package func cli(_ command: [String]) throws -> String {
-    if !needsProgram, let first = command.first, !first.hasPrefix("-"),
-      let text = try answer(to: command)
-    {
-      return text
+    if !needsProgram, let first = command.first, !first.hasPrefix("-") {
+      return try RedisCommandLine.run(command, port: port)
     }
     let text = try ChildProcess.run(
       ["redis-cli"] + cliArguments + command, hasGuardian: false)
@@ -106,18 +104,4 @@ package final class RedisServerProcess: Sendable {
 
   @discardableResult
   package func cli(_ command: String...) throws -> String { try cli(command) }
-
-  /// Goes where a cluster's node points; nil: to what only redis-cli can do.
-  private func answer(to command: [String]) throws -> String? {
-    var port = port
-    for _ in 0..<5 {
-      let text = try RedisCommandLine.run(command, port: port)
-      if text.hasPrefix("ASK ") { return nil }
-      guard text.hasPrefix("MOVED "),
-        let next = text.split(separator: ":").last.flatMap({ Int($0) })
-      else { return text }
-      port = next
-    }
-    return nil
-  }
 }

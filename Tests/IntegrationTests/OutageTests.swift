@@ -12,12 +12,12 @@ import Transport
 @Suite(.serialized) struct OutageTests {
   @Test func waitsForARedisThatDiesAndComesBack() async throws {
     let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
-    let audience = SyntheticAudience(followers: 3_000, seed: 5, topic: WorkerBed.app)
+    let audience = SyntheticAudience(followers: 10_000, seed: 5, topic: WorkerBed.app)
     try await bed.seed(audience, streamer: "s1")
-    let worker = try await bed.startWorker { $0.deliver.streamsPerConnection = 5 }
+    let worker = try await bed.startWorker { $0.deliver.streamsPerConnection = 20 }
     try await bed.emit("e1")
     _ = try await bed.until("some pushes have gone") {
-      await bed.simulator.summary().accepted > 300 ? true : nil
+      await bed.simulator.summary().accepted > 1000 ? true : nil
     }
     bed.redis.kill()
     _ = try await bed.until("the worker says that it waits") {
