@@ -11,7 +11,7 @@ import Testing
 
   private func check(_ settings: [String]) throws -> [String] {
     let directory = try ScratchDirectory()
-    // Whoever names no Redis need not wait for one.
+    // A check without a Redis of its own need not wait for one.
     let noRedis =
       settings.contains { $0.hasPrefix("redis.") } ? [] : ["--set", "redis.command_timeout=100ms"]
     let process = try Command.start(

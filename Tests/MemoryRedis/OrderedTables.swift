@@ -1,4 +1,4 @@
-/// What a hash holds: fields in the order of insertion. A changed value keeps its position.
+/// The fields of a hash, in the order of insertion. A changed value keeps its position.
 struct FieldTable: Sendable {
   private(set) var keys = OrderedKeys()
   private var values: [ByteString] = []
@@ -35,7 +35,7 @@ struct FieldTable: Sendable {
   }
 }
 
-/// What a server holds: entries by their keys, in the order of insertion. A changed entry keeps its
+/// The entries of a server by their keys, in the order of insertion. A changed entry keeps its
 /// position.
 struct EntryTable: Sendable {
   private(set) var keys = OrderedKeys()

@@ -1,8 +1,8 @@
 import MemoryRedis
 import Threads
 
-/// What lives begin with, as Redis has it: written once for the lives that share it, on whatever
-/// thread.
+/// The audiences that lives begin with, as Redis has them. Each is written once, for all lives that
+/// share it on any thread.
 package final class LifeAudiences: Sendable {
   private let images = ThreadLock<[Int: StoreImage]>([:])
 
