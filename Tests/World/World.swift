@@ -307,15 +307,16 @@ package final class World: @unchecked Sendable {
     }
   }
 
-  /// An event's, as of now.
+  /// An event's, as of now unless another time is named.
+  /// - Parameter more: further members, each with a comma behind it.
   package func document(
     _ id: String, streamer: String, stream: String = "b1", template: String = "go-live",
-    expiresIn: Int = 900
+    expiresIn: Int = 900, occurredAt: Int64? = nil, more: String = ""
   ) -> String {
     """
     {"id":"\(id)","app":"\(Self.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
-    "stream":{"id":"\(stream)","title":"Speedrun night"},"template":"\(template)",\
-    "occurred_at":"\(WallClock.rfc3339(wallClock()))","expires_in":\(expiresIn)}
+    "stream":{"id":"\(stream)","title":"Speedrun night"},"template":"\(template)",\(more)\
+    "occurred_at":"\(WallClock.rfc3339(occurredAt ?? wallClock()))","expires_in":\(expiresIn)}
     """
   }
 
@@ -329,11 +330,19 @@ package final class World: @unchecked Sendable {
 
   /// Writes an event's record at once, as if a backend's producer had.
   package func append(_ document: String, key: String) {
+    append(Array(document.utf8), key: key, to: ingest.eventsTopic)
+  }
+
+  /// Writes a record at once, to the partition that its key decides on.
+  package func append(
+    _ value: [UInt8]?, key: String, headers: [KafkaHeader] = [], to topic: String
+  ) {
     let bytes = Array(key.utf8)
-    let partition = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % 4
+    let hash = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
+    let partition = hash % (broker.partitions(of: topic) ?? 1)
     broker.append(
-      MemoryRecord(key: bytes, value: Array(document.utf8), timestamp: wallClock()),
-      to: KafkaPartition(topic: ingest.eventsTopic, partition: Int32(partition)))
+      MemoryRecord(key: bytes, value: value, headers: headers, timestamp: wallClock()),
+      to: KafkaPartition(topic: topic, partition: Int32(partition)))
   }
 
   /// Lets go of all that a world has, as far as nobody waits in it for ever: who was killed does.

@@ -23,10 +23,16 @@ package final class WorldAudience {
 
   /// Binds a device a day ago.
   package func bind(_ device: WorldDevice, to user: String) {
-    let member = device.binding.member
+    bind(
+      member: device.binding.member, token: device.token, to: user,
+      at: world.wallClock() - 86_400_000)
+  }
+
+  /// - Parameter at: ms since 1970.
+  package func bind(member: String, token: String, to user: String, at: Int64) {
     run("SADD", keyspace.bindings(user: user), member)
-    run("HSET", keyspace.bound(user: user), member, "\(world.wallClock() - 86_400_000)")
-    run("SET", keyspace.tokenOwner(token: device.token), user)
+    run("HSET", keyspace.bound(user: user), member, "\(at)")
+    run("SET", keyspace.tokenOwner(token: token), user)
   }
 
   package func profile(_ user: String, _ fields: [String: String]) {
@@ -68,7 +74,7 @@ package struct WorldDevice: Hashable, Sendable {
   }
 
   /// A token of 64 digits that begins with `head` and ends with the number.
-  static func token(_ number: Int, head: String) -> String {
+  package static func token(_ number: Int, head: String) -> String {
     String(unsafeUninitializedCapacity: 64) { text in
       var end = head.utf8.count
       _ = text.initialize(fromContentsOf: head.utf8)

@@ -33,6 +33,13 @@ import World
     ) { shard, index in paddedHex(1 << 40 | shard << 16 | index) }
   }
 
+  private static func expectAllSent(_ harness: WorldHarness, _ sandbox: WorldSandbox) throws {
+    let big = try harness.finished("big")
+    #expect(big.accepted == followers && big.pushes == followers && big.isBalanced)
+    let summary = sandbox.summary
+    #expect(summary.accepted == followers && summary.duplicates == 0)
+  }
+
   private static func allWait(_ harness: WorldHarness) throws {
     _ = try harness.until("all of the closed route wait") {
       harness.status("big").map { $0.stragglers >= shards ? true : nil } ?? nil
@@ -111,10 +118,7 @@ import World
       harness.emit("big", streamer: "big", expiresIn: 300)
       try Self.allWait(harness)
       let sandbox = harness.startSandbox()
-      let big = try harness.finished("big")
-      #expect(big.accepted == Self.followers && big.pushes == Self.followers && big.isBalanced)
-      let summary = sandbox.summary
-      #expect(summary.accepted == Self.followers && summary.duplicates == 0)
+      try Self.expectAllSent(harness, sandbox)
       #expect(harness.stop(worker))
     }
   }
@@ -135,10 +139,7 @@ import World
       harness.emit("big", streamer: "big", expiresIn: 300)
       try Self.allWait(harness)
       sandbox.replaceScript(SimulatorScript())
-      let big = try harness.finished("big")
-      #expect(big.accepted == Self.followers && big.pushes == Self.followers && big.isBalanced)
-      let summary = sandbox.summary
-      #expect(summary.accepted == Self.followers && summary.duplicates == 0)
+      try Self.expectAllSent(harness, sandbox)
       #expect(harness.stop(worker))
     }
   }

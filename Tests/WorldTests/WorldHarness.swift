@@ -226,10 +226,9 @@ final class WorldHarness {
     _ token: String, to user: String, environment: APNsEnvironment = .production,
     topic: String = World.app
   ) {
-    let member = "apns:\(environment.name):\(topic):\(token)"
-    redis("SADD", keyspace.bindings(user: user), member)
-    redis("HSET", keyspace.bound(user: user), member, "1767225600000")
-    redis("SET", keyspace.tokenOwner(token: token), user)
+    WorldAudience(world).bind(
+      member: "apns:\(environment.name):\(topic):\(token)", token: token, to: user,
+      at: 1_767_225_600_000)
   }
 
   /// Follower `index` of each shard has the device that `token` names, if any.
@@ -259,11 +258,9 @@ final class WorldHarness {
     _ id: String, streamer: String = "s1", expiresIn: Int = 900, occurredAt: Int64? = nil,
     template: String = "go-live", more: String = ""
   ) {
-    let document = """
-      {"id":"\(id)","app":"\(World.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
-      "stream":{"id":"b1","title":"Speedrun night"},"template":"\(template)",\(more)\
-      "occurred_at":"\(WallClock.rfc3339(occurredAt ?? now))","expires_in":\(expiresIn)}
-      """
+    let document = world.document(
+      id, streamer: streamer, template: template, expiresIn: expiresIn, occurredAt: occurredAt,
+      more: more)
     append(document, key: streamer)
   }
 
@@ -277,13 +274,7 @@ final class WorldHarness {
   func append(
     _ value: [UInt8]?, key: String, headers: [KafkaHeader] = [], topic: String? = nil
   ) {
-    let topic = topic ?? world.ingest.eventsTopic
-    let bytes = Array(key.utf8)
-    let hash = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
-    let partition = hash % (world.broker.partitions(of: topic) ?? 1)
-    world.broker.append(
-      MemoryRecord(key: bytes, value: value, headers: headers, timestamp: now),
-      to: KafkaPartition(topic: topic, partition: Int32(partition)))
+    world.append(value, key: key, headers: headers, to: topic ?? world.ingest.eventsTopic)
   }
 
   /// How many records were ever written to a topic.
@@ -382,12 +373,9 @@ extension APNsSimulator {
 }
 
 /// A token of 64 hex digits that is nothing but a number.
-func paddedHex(_ number: Int) -> String {
-  let digits = String(number, radix: 16)
-  return String(repeating: "0", count: 64 - digits.count) + digits
-}
+func paddedHex(_ number: Int) -> String { WorldDevice.token(number, head: "") }
 
 /// One that Apple answers as `MagicTokens` says.
 func magic(_ code: String, _ number: Int) -> String {
-  MagicTokens.prefix + code + paddedHex(number).suffix(52)
+  WorldDevice.token(number, head: MagicTokens.prefix + code)
 }

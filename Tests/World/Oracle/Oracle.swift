@@ -126,12 +126,12 @@ package final class Oracle {
     guard !segment.utf8.starts(with: "plan".utf8), !restsAgain(key) else { return }
     let isDone =
       isSettled(segment, of: event) || isOrphan(segment, of: event)
-      || world.ask("SISMEMBER", world.keyspace.deadLetters(id: event), segment) == .integer(1)
+      || world.holds(world.keyspace.deadLetters(id: event), segment)
     if !isDone { fail("\(source) is committed, and segment \(segment) of \(event) is not settled") }
   }
 
   private func isSettled(_ segment: String, of event: String) -> Bool {
-    world.ask("SISMEMBER", world.keyspace.settled(id: event), segment) == .integer(1)
+    world.holds(world.keyspace.settled(id: event), segment)
   }
 
   /// Whether a segment of stragglers was written by a worker that no longer had the claim: somebody
@@ -174,16 +174,9 @@ package final class Oracle {
   /// Whether the worker that began an event died before any other could know of it, and Kafka has
   /// thrown its record away: nobody comes to it any more.
   func isForgotten(_ index: Int) -> Bool {
-    guard plan.losesRecords, case .array(let entries) = begun() else { return false }
-    return !entries.contains { entry in
-      guard case .array(let parts) = entry, case .array(let fields)? = parts.last else {
-        return false
-      }
-      return fields.contains(.bulk(ByteString(events[index].id)))
-    }
+    plan.losesRecords
+      && !world.entries(world.keyspace.statsFanOuts).contains { $0["event"] == events[index].id }
   }
-
-  private func begun() -> StoreReply { world.ask("XRANGE", world.keyspace.statsFanOuts, "-", "+") }
 
   /// No queue of a worker is longer than it may be.
   private func checkHeartbeats() {

@@ -69,11 +69,11 @@ package final class PushBook {
         }
         entry.accepted &+= 1
       case .refuse(let refusal):
-        if Self.isFinal(refusal) {
+        if Self.finalReasons.contains(refusal.reason) {
           entry.refused &+= 1
           refusals[event, default: [:]][refusal.reason, default: 0] += 1
         }
-        if refusal.status == 410 || Self.unusable.contains(refusal.reason) {
+        if Self.ofTokens.contains(refusal.reason) {
           goneSince[device] = goneSince[device] ?? now
           goneReasons[device, default: []].insert(refusal.reason)
         }
@@ -86,8 +86,6 @@ package final class PushBook {
     entries[event]?.withUnsafeMutableBufferPointer { body(&$0[device]) }
   }
 
-  private static let unusable: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic"]
-
   static let finalReasons: Set<String> = [
     "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic", "PayloadTooLarge",
     "TopicDisallowed",
@@ -95,11 +93,6 @@ package final class PushBook {
 
   /// Those that say something of a token.
   static let ofTokens = finalReasons.subtracting(["PayloadTooLarge", "TopicDisallowed"])
-
-  private static func isFinal(_ refusal: Refusal) -> Bool {
-    refusal.status == 410 || refusal.status == 413 || unusable.contains(refusal.reason)
-      || refusal.reason == "TopicDisallowed"
-  }
 
   func entry(_ event: Int, _ device: Int) -> Entry {
     guard let all = entries[event], device < all.count else { return Entry() }

@@ -3,7 +3,12 @@ import MemoryRedis
 /// What Redis holds, read past all that a client may meet.
 extension World {
   func hash(_ key: String) -> [String: String] {
-    guard case .array(let parts) = ask("HGETALL", key) else { return [:] }
+    Self.pairs(ask("HGETALL", key))
+  }
+
+  /// Names and values by turns.
+  private static func pairs(_ reply: StoreReply) -> [String: String] {
+    guard case .array(let parts) = reply else { return [:] }
     var fields: [String: String] = [:]
     for index in stride(from: 0, to: parts.count - 1, by: 2) {
       guard case .bulk(let name) = parts[index], case .bulk(let value) = parts[index + 1] else {
@@ -40,16 +45,8 @@ extension World {
   func entries(_ key: String) -> [[String: String]] {
     guard case .array(let entries) = ask("XRANGE", key, "-", "+") else { return [] }
     return entries.map { entry in
-      var fields: [String: String] = [:]
-      guard case .array(let parts) = entry, parts.count == 2, case .array(let words) = parts[1]
-      else { return fields }
-      for index in stride(from: 0, to: words.count - 1, by: 2) {
-        guard case .bulk(let name) = words[index], case .bulk(let value) = words[index + 1] else {
-          continue
-        }
-        fields[name.text] = value.text
-      }
-      return fields
+      guard case .array(let parts) = entry, parts.count == 2 else { return [:] }
+      return Self.pairs(parts[1])
     }
   }
 
