@@ -92,11 +92,20 @@ package final class RealKafka: Sendable {
   package func createTopics(
     _ topics: [(name: String, partitions: Int)], as options: KafkaOptions
   ) throws(KafkaError) {
+    try createTopics(
+      topics.map { KafkaTopic($0.name, partitions: $0.partitions, replicas: 1) }, as: options)
+  }
+
+  /// The same, of topics with a configuration.
+  package func createTopics(_ topics: [KafkaTopic], as options: KafkaOptions) throws(KafkaError) {
     let admin = KafkaAdmin(options, log: { _ in })
     let deadline = ContinuousClock.now + .seconds(60)
     while true {
       do throws(KafkaError) {
-        return try admin.createTopics(topics, replicas: 1, timeout: .seconds(20))
+        for case .failed(let error) in try admin.create(topics, timeout: .seconds(20)).map(\.1) {
+          throw error
+        }
+        return
       } catch {
         guard ContinuousClock.now < deadline else { throw error }
       }
