@@ -31,7 +31,7 @@ LEAST_SECONDS = 60
 KILLED, BY_TIME, LIVED = "killed", "killed by time", "survived"
 # Its row says why the world cannot see it: it is not run.
 NAMED = "named"
-# Of a draw: the world does not come by it, so that it need not be run. And: the time was over.
+# The world does not come by it, so that it need not be run. And: the time was over.
 UNREACHED, NOT_RUN = "not reached", "not run"
 
 
@@ -64,12 +64,10 @@ class Subject:
 
 
 class World:
-    """The program of a switched build. `run` is that of Tests/Mutants/run; `notes` says whether
-    the switches note what is come by, as those of a draw do."""
+    """The program of a switched build. `run` is that of Tests/Mutants/run."""
 
-    def __init__(self, directory, seeds, run, notes):
+    def __init__(self, directory, seeds, run):
         self.directory = directory
-        self.notes = notes
         self.command = [
             str(directory / ".build/debug" / PRODUCT), "--seeds", str(seeds), "--brief",
             "--scenarios"]
@@ -78,10 +76,10 @@ class World:
         self.reached = set()
 
     def misses(self, subject):
-        return self.notes and subject.switch not in self.reached
+        return subject.switch not in self.reached
 
     def measure(self, seconds, say):
-        """Runs it without a mutant, and notes which mutants of a draw it comes by."""
+        """Runs it without a mutant, and notes which mutants it comes by."""
         say(f"The world without a mutant: {' '.join(self.command)}")
         with tempfile.TemporaryDirectory(prefix="fanfare-reached-") as reached:
             began = time.monotonic()
