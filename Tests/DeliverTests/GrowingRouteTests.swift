@@ -67,8 +67,6 @@ import Testing
     case refusals
     /// Connections are lost often.
     case losses
-    /// The server made it pay for bad tokens.
-    case cut
     /// It has streams for all.
     case streams
   }
@@ -100,9 +98,6 @@ import Testing
       switch reason {
       case .refusals where count % 2 == 0: return .answer(503)
       case .losses where count % 60 == 0: connection.drop()
-      case .cut where count == 20:
-        connection.session?.setMaximumConcurrentStreams(1)
-        return .answer(400, #"{"reason":"BadDeviceToken"}"#)
       default: break
       }
       return .answer(200)
@@ -113,7 +108,6 @@ import Testing
     switch reason {
     case .refusals: route.traffic.overload.rate != nil
     case .losses: route.traffic.isCareful
-    case .cut: route.traffic.isolation.isWatching
     case .streams: true
     }
   }

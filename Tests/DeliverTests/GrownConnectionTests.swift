@@ -122,16 +122,16 @@ import Testing
     }
   }
 
-  /// Helpers and connections for unknown tokens stand behind all that may come.
+  /// Helpers stand behind all that may come.
   @Test func othersHavePlacesOfTheirOwn() async throws {
     try await onLoop { _, loop in
       let trial = try GrowthBed(loop, least: 2, most: 5)
       defer { trial.bed.stop() }
       let pool = trial.route.pool
-      #expect(pool.places.ordinary == 0..<2 && pool.places.unproven == 5..<7)
-      #expect(pool.places.helpers == 7..<13)
+      #expect(pool.places.ordinary == 0..<2)
+      #expect(pool.places.helpers == 5..<11)
       await trial.grow(to: 5)
-      #expect(pool.places.ordinary == 0..<5 && pool.places.unproven == 5..<7)
+      #expect(pool.places.ordinary == 0..<5)
       await trial.settle()
     }
   }

@@ -69,23 +69,15 @@ package struct DeliverOptions: Sendable {
   }
 
   /// What the connections of a lane keep at most: of each environment and credentials as many as
-  /// are given, those for tokens of which nothing is known, and one more while another is made or a
-  /// suspect goes alone. A connection's buffers (its own, those of TLS and HTTP/2) take up to 512
-  /// KiB, each of its streams up to 2 KiB. Besides there is what is known of tokens, and what waits
-  /// apart.
+  /// are given, and one more while another is made or a suspect goes alone. A connection's buffers
+  /// (its own, those of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
   /// - Parameters:
   ///   - connections: under load.
   ///   - credentials: how many teams, or certificates, pushes go with.
   package static func maximumConnectionBytes(
     connections: Int, streams: Int, credentials: Int = 1
   ) -> Int {
-    func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
-    let ordinary = bytes(streams: StreamCapacity.streams(forAll: streams))
-    let apart =
-      ConnectionPlaces.unprovenCount
-      * bytes(streams: min(streams, ConnectionPlaces.unprovenStreams))
-      + TakenTokens.bytes + UnprovenQueue.maximum * UnprovenQueue.bytesOfPush
-    return APNsEnvironment.allCases.count * credentials
-      * ((connections + 1) * ordinary + apart)
+    let connection = 512 << 10 + StreamCapacity.streams(forAll: streams) * (2 << 10)
+    return APNsEnvironment.allCases.count * credentials * (connections + 1) * connection
   }
 }

@@ -30,8 +30,7 @@ final class PushSender {
     self.waiting = waiting
   }
 
-  /// - Parameter separation: takes out what goes on connections of its own.
-  func fill(_ connection: any PushConnection, _ round: Round, separation: TokenSeparation? = nil) {
+  func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
     let limit = traffic.inFlightLimit(at: round.now) - connection.inFlight
     let capacity = connection.streamCapacity
@@ -50,14 +49,10 @@ final class PushSender {
       let filter = TurnFilter(onlySmall: forAll <= 0)
       guard let next = next(atMost: forAll > 0 ? forAll : room, turn, filter, round) else { break }
       let topic = next.topic
-      var run = next.run
+      let run = next.run
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
         continue
-      }
-      if let separation {
-        guard let part = separation.separate(run, of: topic, at: round.now) else { continue }
-        run = part
       }
       let taken = dispatch(run, of: topic, on: connection, round)
       guard taken > 0 else { break }

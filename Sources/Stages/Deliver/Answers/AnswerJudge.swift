@@ -77,9 +77,6 @@ final class AnswerJudge {
   /// then.
   func calm(sentAt: UInt64) { traffic.calm(sentAt: sentAt, at: loop.now) }
 
-  /// The server made a connection pay for tokens that it rejected there.
-  func punished() { traffic.isolation.begin(at: loop.now) }
-
   /// The server said that it has not looked at this push and takes no more on that connection: it
   /// goes first on another, and this was no try.
   func putBack(_ push: ReadyPush) {

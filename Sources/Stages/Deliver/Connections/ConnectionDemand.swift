@@ -17,7 +17,6 @@ final class ConnectionDemand {
   /// Whether a connection belongs there now.
   func isNeeded(_ place: Int, of places: ConnectionPlaces) -> Bool {
     if places.isOrdinary(place) { return true }
-    if places.unproven.contains(place) { return topics.apartCount > 0 && !places.isOneMissing }
     return places.helpers.contains(place)
       && (waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0))
   }
@@ -39,12 +38,6 @@ final class ConnectionDemand {
   func idle(of places: ConnectionPlaces, at now: UInt64) -> [(any PushConnection, why: String)] {
     let isInTheWay = places.isOneMissing
     var found: [(any PushConnection, why: String)] = []
-    for place in places.unproven {
-      guard let connection = places[place].connection,
-        isInTheWay || (topics.apartCount == 0 && isIdle(connection, now))
-      else { continue }
-      found.append((connection, "no unknown tokens left"))
-    }
     guard waiting.suspectCount == 0 else { return found }
     for place in places.helpers {
       guard let connection = places[place].connection, connection.inFlight == 0,

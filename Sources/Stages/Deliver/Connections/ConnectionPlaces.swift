@@ -1,13 +1,7 @@
 /// The places for connections of a route, and what is in them. Behind the ordinary ones, and those
-/// that may become such, are those for tokens of which nothing is known (`TokenSeparation`), and
-/// last those of helpers, for trouble: they find out which push closes connections, and spread what
-/// is in flight while many do, so that little is lost with each.
+/// that may become such, are those of helpers, for trouble: they find out which push closes
+/// connections, and spread what is in flight while many do, so that little is lost with each.
 struct ConnectionPlaces {
-  /// While one is replaced, another takes what is unknown: bad tokens cost them their streams.
-  static let unprovenCount = 2
-  /// Some of few pushes go there: 48 streams of each send 1,600 a second to an Apple that is 60 ms
-  /// away.
-  static let unprovenStreams = 48
   /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
   /// to spread pushes over connections, but not to open many at once.
   static let helperCount = 6
@@ -38,7 +32,7 @@ struct ConnectionPlaces {
     streamsPerConnection = options.streamsPerConnection
     places = Array(
       repeating: ConnectionPlace(),
-      count: growth.most + Self.unprovenCount + Self.helperCount)
+      count: growth.most + Self.helperCount)
   }
 
   subscript(place: Int) -> ConnectionPlace {
@@ -50,8 +44,7 @@ struct ConnectionPlaces {
   var indices: Range<Int> { places.indices }
 
   var ordinary: Range<Int> { 0..<growth.wanted }
-  var unproven: Range<Int> { growth.most..<growth.most + Self.unprovenCount }
-  var helpers: Range<Int> { unproven.upperBound..<places.count }
+  var helpers: Range<Int> { growth.most..<places.count }
 
   /// For what was never answered; for ordinary pushes while there is nothing of the kind.
   var silent: Int { places.count - 1 }
@@ -130,13 +123,10 @@ struct ConnectionPlaces {
     places[ordinary.dropLast()].reduce(0) { $0 + ($1.connection?.streams ?? 0) }
   }
 
-  /// What is sent there at most.
-  func load(at place: Int) -> ConnectionLoad {
-    let most =
-      unproven.contains(place)
-      ? min(streamsPerConnection, Self.unprovenStreams)
-      : StreamCapacity.streams(forAll: streamsPerConnection)
-    return ConnectionLoad(most: most, first: loadAtFirst)
+  /// What is sent on a new connection at most.
+  var load: ConnectionLoad {
+    ConnectionLoad(
+      most: StreamCapacity.streams(forAll: streamsPerConnection), first: loadAtFirst)
   }
 
   /// An ordinary connection is not admitted: another may have taken what it would be. One that was

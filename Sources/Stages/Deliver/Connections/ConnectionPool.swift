@@ -99,7 +99,7 @@ final class ConnectionPool {
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(places.load(at: place))
+      let connection = try connection(places.load)
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -141,10 +141,16 @@ final class ConnectionPool {
     places[place].opening = loop.schedule(after: delay) { [weak self] in self?.open(place) }
   }
 
-  /// Whether another may be opened at once in the place of a connection that is retired now.
-  func mayReplace(_ place: Int, at now: UInt64) -> Bool {
-    traffic.isTaking(at: now) && places.mayRetireMore
-      && budget.wait(at: now, isHelper: !places.isOrdinary(place)) == 0
+  /// Where a server took streams from a connection that are needed, another begins with all of
+  /// them, as often as `ConnectBudget` allows: until then this one goes on. The one that has the
+  /// fewest comes first. Called when all is handed out.
+  func replaceCut(at now: UInt64) {
+    let cut = places.open.filter { $0.cut.isCut && $0.capacity == 0 }
+    guard let connection = cut.min(by: { $0.cut.streams < $1.cut.streams }),
+      topics.sendableCount(at: now) > 0, traffic.isTaking(at: now), places.mayRetireMore,
+      budget.wait(at: now, isHelper: false) == 0
+    else { return }
+    connection.retire("the server took streams from it for tokens that it rejected there")
   }
 
   /// Of these places that are not ordinary, those in which there is none.

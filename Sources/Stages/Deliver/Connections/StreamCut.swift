@@ -33,37 +33,29 @@ struct StreamCut: Equatable {
 
   /// The server's SETTINGS have come.
   /// - Parameter limit: as far as it is made use of.
-  /// - Returns: whether that was to make the connection pay.
-  mutating func limited(to limit: Int, at now: UInt64) -> Bool {
-    let isLower = limit < streams
-    if isLower { loweredAt = now }
+  mutating func limited(to limit: Int, at now: UInt64) {
+    if limit < streams { loweredAt = now }
     streams = limit
     most = max(most, limit)
     judge()
-    return isCut && isLower
   }
 
   /// A token was rejected; the server may have said before what follows from it.
   /// - Parameter answers: of the connection until now.
-  /// - Returns: whether the connection has been made to pay.
-  mutating func rejected(answers: Int, at now: UInt64) -> Bool {
+  mutating func rejected(answers: Int, at now: UInt64) {
     if errors == 0 || now &- lastErrorAt > Self.memory {
       errors = 0
       answersBefore = answers - 1
     }
     errors += 1
     lastErrorAt = now
-    let wasCut = isCut
     judge()
-    return isCut && !wasCut
   }
 
   /// The server's GOAWAY has come.
-  /// - Returns: whether that was to make the connection pay.
-  mutating func wentAway(answers: Int, at now: UInt64) -> Bool {
+  mutating func wentAway(answers: Int, at now: UInt64) {
     let areRecent = errors >= Self.fewestErrors && now &- lastErrorAt <= Self.memory
     wasSentAwayForErrors = areRecent && errors * Self.smallestShare >= answers - answersBefore
-    return wasSentAwayForErrors
   }
 
   private mutating func judge() {

@@ -40,12 +40,12 @@ final class StreamEnds {
     lastStreamTaken = lastStream
     let behind = slots.occupied.count { slots[$0].map { isBeyondLast($0.stream) } ?? false }
     if behind > 0 { tookBeforeOthers = answers + slots.inFlight - behind }
-    if cut.wentAway(answers: answers, at: loop.now) { judge.punished() }
+    cut.wentAway(answers: answers, at: loop.now)
   }
 
   /// The server's SETTINGS have come.
   func limited(to streams: Int) {
-    if cut.limited(to: min(streams, slots.capacity), at: loop.now) { judge.punished() }
+    cut.limited(to: min(streams, slots.capacity), at: loop.now)
   }
 
   // MARK: answers
@@ -79,16 +79,12 @@ final class StreamEnds {
           item.push, status: ended.status, body: ended.content?.body ?? [],
           isWhole: ended.errorCode == 0, retryAfter: retryAfter(ended.content), on: connection,
           item)
-        if case .setAside = disposition { noteRejected() }
+        if case .setAside = disposition { cut.rejected(answers: answers, at: loop.now) }
       }
       accepted = judge.begin()
     }
     judge.note(accepted)
     return latest
-  }
-
-  private func noteRejected() {
-    if cut.rejected(answers: answers, at: loop.now) { judge.punished() }
   }
 
   private func retryAfter(_ content: HTTP2Content?) -> Duration? {

@@ -10,9 +10,6 @@ struct ReadyPush {
   var isFirst = true
   /// It was sent to ask whether our credentials are taken.
   var isProbe = false
-  /// It has waited for a connection of its own as long as any does, and goes with all others.
-  var hasWaitedApart = false
-
   /// Monotonic nanoseconds of the answer that asked for another try; 0: none here.
   var answeredAt: UInt64 = 0
 

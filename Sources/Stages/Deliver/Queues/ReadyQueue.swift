@@ -2,7 +2,7 @@ import Model
 
 /// The pushes of one topic and environment that are to be sent: fan-outs take turns. Those whose
 /// credentials were refused stand for themselves: they go first when credentials are known to be
-/// good, last when another push should ask. So do those `apart`: nobody's turn brings them.
+/// good, last when another push should ask.
 struct ReadyQueue {
   private let environment: APNsEnvironment
   private let stuck: StuckFanOuts
@@ -10,8 +10,6 @@ struct ReadyQueue {
   private var lines: [ObjectIdentifier: FanOutLine] = [:]
   private var turns = FanOutTurns()
   private var refused: [ReadyPush] = []
-  /// To tokens of which nothing is known, for connections of their own (`TokenSeparation`).
-  private(set) var apart = UnprovenQueue()
   /// One that is empty, for the next fan-out.
   private var spare: FanOutLine?
   /// Of all that are here.
@@ -24,11 +22,8 @@ struct ReadyQueue {
     self.stuck = stuck
   }
 
-  /// Of those that go when it is their turn.
-  var inTurn: Int { count - apart.count }
-
   /// Whether one of them was not refused.
-  var hasOthers: Bool { inTurn > refused.count }
+  var hasOthers: Bool { count > refused.count }
 
   /// A push that was in flight in a lost connection is not for this queue.
   private static func isOurs(
@@ -64,7 +59,7 @@ struct ReadyQueue {
 
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {
-    guard turns.haveLimits else { return inTurn }
+    guard turns.haveLimits else { return count }
     return lines.values.reduce(refused.count) { $0 + ($1.mayGo ? $1.count : 0) }
   }
 
@@ -86,12 +81,12 @@ struct ReadyQueue {
 
   func contains(_ tally: SegmentTally) -> Bool {
     lines[ObjectIdentifier(tally.fanOut)]?.contains(tally) == true
-      || refused.contains { $0.tally === tally } || apart.contains(tally)
+      || refused.contains { $0.tally === tally }
   }
 
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
-    (refused + apart.all).filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+    refused.filter(\.isFirst).map { (tally: $0.tally, count: 1) }
       + turns.all.flatMap(\.firsts)
   }
 
@@ -138,28 +133,6 @@ struct ReadyQueue {
   mutating func putAside(_ push: ReadyPush) {
     refused.append(push)
     count += 1
-  }
-
-  // MARK: apart
-
-  /// The first `number` of what was upcoming leave their line for a connection of their own.
-  mutating func setApart(_ run: ReadyRun, _ number: Int, at now: UInt64) {
-    drop(run, number)
-    count += number
-    for offset in 0..<number {
-      var push = run.first
-      push.index += offset
-      apart.append(push, at: now)
-    }
-  }
-
-  /// Those that came so early wait with all others again.
-  mutating func rejoin(where isOver: (UInt64) -> Bool = { _ in true }) {
-    while let since = apart.oldest, isOver(since), var push = apart.popFirst() {
-      push.hasWaitedApart = true
-      line(of: push.tally.fanOut).putBack(push)
-      returnedCount += 1
-    }
   }
 
   // MARK: going
@@ -220,7 +193,6 @@ struct ReadyQueue {
     switch run.place {
     case .refusedLast: refused.removeLast()
     case .refusedFirst: refused.removeFirst()
-    case .apart: _ = apart.popFirst()
     case .returned, .batches:
       guard let line = lines[ObjectIdentifier(run.first.tally.fanOut)] else { return }
       if case .returned = run.place {
@@ -251,9 +223,9 @@ struct ReadyQueue {
   mutating func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
 
   private mutating func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
-    var taken = apart.take(where: isWanted)
+    var taken: [ReadyPush] = []
     if !refused.isEmpty {
-      taken += refused.filter { isWanted($0.batch) }
+      taken = refused.filter { isWanted($0.batch) }
       refused.removeAll { isWanted($0.batch) }
     }
     for line in turns.all {

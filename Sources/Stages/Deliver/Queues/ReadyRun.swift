@@ -4,7 +4,7 @@ import Model
 /// and stand side by side in their batch. What they have in common is looked at once for all.
 struct ReadyRun {
   /// Where in a `ReadyQueue` it stands.
-  enum Place { case refusedLast, returned, batches, refusedFirst, apart, elsewhere }
+  enum Place { case refusedLast, returned, batches, refusedFirst, elsewhere }
 
   let first: ReadyPush
   let count: Int

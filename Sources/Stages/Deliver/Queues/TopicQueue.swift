@@ -23,7 +23,7 @@ final class TopicQueue {
   /// - Parameter filter: what alone may go. Where credentials are in doubt, who asks goes whatever
   ///   was sent before, but on no stream that is kept.
   func canSend(at now: UInt64, _ filter: TurnFilter = .none) -> Bool {
-    queue.inTurn > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
+    queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
       && (filter == .none || (gate.isOpen ? queue.mayGo(filter) : !filter.onlySmall))
   }
 
@@ -64,7 +64,6 @@ final class TopicQueue {
     let before = firsts
     isOpen = open
     self.lags = lags
-    if !open { queue.rejoin() }
     count(since: before)
   }
 

@@ -20,8 +20,6 @@ final class Route {
   private let answers: AnswerJudge
   private let sender: PushSender
   private let helpers: HelperSender
-  private let separation: TokenSeparation
-  private let unproven: UnprovenSender
   let topics: RouteTopics
   let traffic: RouteTraffic
   let pool: ConnectionPool
@@ -64,9 +62,6 @@ final class Route {
     sender = PushSender(topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
     helpers = HelperSender(
       pool: pool, topics: topics, traffic: traffic, waiting: waiting, sender: sender)
-    separation = TokenSeparation(topics: topics, traffic: traffic)
-    unproven = UnprovenSender(
-      pool: pool, topics: topics, traffic: traffic, separation: separation, sender: sender)
     signals.pump = { [weak self] in self?.pump() }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
   }
@@ -157,14 +152,12 @@ final class Route {
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: proof.token)
     helpers.fillSuspects(round)
     pool.beginTurn()
-    let separation = separation.begin(at: now) ? separation : nil
     for offset in pool.places.ordinary {
       if let connection = pool.places.inTurn(offset) {
-        sender.fill(connection, round, separation: separation)
+        sender.fill(connection, round)
       }
     }
-    if separation != nil { unproven.fill(round) }
-    unproven.replaceCut(at: now)
+    pool.replaceCut(at: now)
     if traffic.isCareful { helpers.fillHelpers(round) }
   }
 

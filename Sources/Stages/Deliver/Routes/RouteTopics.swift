@@ -40,15 +40,6 @@ final class RouteTopics {
     isOpen ? all.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0
   }
 
-  /// Pushes that wait for connections of their own.
-  var apartCount: Int { all.reduce(0) { $0 + $1.queue.apart.count } }
-
-  /// The topic of the one of those that has waited longest, and since when.
-  var oldestApart: (topic: TopicQueue, since: UInt64)? {
-    all.lazy.compactMap { topic in topic.queue.apart.oldest.map { (topic, $0) } }
-      .min { $0.1 < $1.1 }
-  }
-
   /// Pushes that wait for a stream or for their turn alone, also of topics of which only a few may
   /// go now, to ask whether credentials are taken.
   func sendableCount(at now: UInt64) -> Int {

@@ -25,7 +25,6 @@ final class RouteTraffic {
   private(set) var deviceRefusals = RefusalShare()
   var retries = RetryBudget()
   private var attribution = FailureAttribution()
-  let isolation = TokenIsolation()
   /// Of further tries of fan-outs that fail by themselves.
   private var pace = Pace()
   /// Fan-outs that wait for such tries, as was counted lately.
@@ -52,9 +51,9 @@ final class RouteTraffic {
 
   func isTaking(at now: UInt64) -> Bool { now &- lastAcceptedAt < Self.takingFor }
 
-  /// It takes pushes, and all that it is sent, and has made no connection pay lately.
+  /// It takes pushes, and all that it is sent.
   func isInOrder(at now: UInt64) -> Bool {
-    isTaking(at: now) && overload.rate == nil && !isCareful && !isolation.isWatching
+    isTaking(at: now) && overload.rate == nil && !isCareful
   }
 
   // MARK: sending
@@ -157,7 +156,6 @@ final class RouteTraffic {
     lastAcceptedAt = now
     lastLookedAt = now
     taken(push.tally.fanOut)
-    if isolation.isWatching { isolation.took(push) }
   }
 
   /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
@@ -259,6 +257,5 @@ final class RouteTraffic {
     window.forget(at: now)
     overload.forget(at: now)
     attribution.forget(at: now)
-    isolation.forget(at: now)
   }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Deliver
 
-/// Bad tokens do not stall good ones: a server that takes streams from a connection for what it
-/// rejects there meets them on connections of their own.
-@Suite struct IsolationTests {
+/// Bad tokens do not stall good ones: a connection from which a server takes streams for what it
+/// rejects there is replaced.
+@Suite struct CutConnectionTests {
   private static let bad = "bad"
 
   private func bad(_ count: Int, from first: Int = 0) -> [String] {
@@ -89,7 +89,7 @@ import Testing
       let tally = await send(mixed(hexadecimal(1000), bad(2)), bed)
       #expect(tally.accepted == 1000 && tally.rejections.map(\.count) == [2])
       #expect((1...2).contains(retirements(bed)))
-      #expect(bed.server.connections.count <= 2 + 2 + ConnectionPlaces.unprovenCount)
+      #expect(bed.server.connections.count <= 2 + 2)
     }
   }
 
@@ -102,7 +102,7 @@ import Testing
       punish(bed)
       let tally = await send(bad(300), bed)
       #expect(tally.rejections.map(\.count) == [300])
-      #expect(bed.server.connections.count <= 2 + ConnectionPlaces.unprovenCount)
+      #expect(bed.server.connections.count == 2)
       #expect(retirements(bed) == 0)
     }
   }
@@ -130,7 +130,7 @@ import Testing
   /// A server that takes fewer streams without a word of errors that count is obeyed, and so is one
   /// that goes away after a bad token or two.
   @Test(arguments: NoReason.allCases)
-  func whatIsNotForErrorsBeginsNothing(reason: NoReason) async throws {
+  func whatIsNotForErrorsReplacesNothing(reason: NoReason) async throws {
     try await onLoop { _, loop in
       let bed = try await bed(loop)
       defer { bed.stop() }
@@ -155,120 +155,7 @@ import Testing
       let tokens = errors.isEmpty ? hexadecimal(500) : mixed(hexadecimal(500), errors)
       let tally = await send(tokens, bed)
       #expect(tally.accepted == 500)
-      #expect(try !route(bed).traffic.isolation.isWatching)
       #expect(bed.server.connections.count == (goesAway ? 4 : 2))
-    }
-  }
-
-  /// A server that goes away after many bad tokens does it for them.
-  @Test func goingAwayForErrorsBeginsIt() async throws {
-    try await onLoop { _, loop in
-      let bed = try await bed(loop)
-      defer { bed.stop() }
-      bed.server.delay = .milliseconds(2)
-      var rejected: [Int: Int] = [:]
-      bed.server.decide = { [unowned server = bed.server] request in
-        guard isBad(request) else { return .answer(200) }
-        rejected[request.connection, default: 0] += 1
-        if rejected[request.connection] == 10 {
-          let connection = server.connections[request.connection]
-          connection.goAway(lastStream: connection.lastStream)
-        }
-        return .answer(400, #"{"reason":"BadDeviceToken"}"#)
-      }
-      let tally = await send(mixed(hexadecimal(1000), bad(100)), bed)
-      #expect(tally.accepted == 1000 && tally.rejections.map(\.count) == [100])
-      #expect(try route(bed).traffic.isolation.isWatching)
-    }
-  }
-
-  /// Tokens that were taken keep their connections; others go on connections of their own, where
-  /// bad ones cost nobody else a stream.
-  @Test func knownTokensKeepTheirConnections() async throws {
-    try await onLoop { _, loop in
-      let bed = try await bed(loop)
-      defer { bed.stop() }
-      bed.server.delay = .milliseconds(2)
-      punish(bed)
-      let known = hexadecimal(1000)
-      try route(bed).traffic.isolation.begin(at: loop.now)
-      _ = await send(known, bed)
-      let before = bed.server.requests.count
-      let tally = await send(mixed(known, bad(20)), bed)
-      #expect(tally.accepted == 1000 && tally.rejections.map(\.count) == [20])
-      let requests = bed.server.requests[before...]
-      let ofBad = Set(requests.filter(isBad).map(\.connection))
-      let ofGood = Set(requests.filter { !isBad($0) }.map(\.connection))
-      #expect(ofGood.isDisjoint(with: ofBad) && ofGood.count <= 2)
-    }
-  }
-
-  /// All that is unknown of a new audience goes on all connections, also on those of its own.
-  @Test func aNewAudienceHasAllConnections() async throws {
-    try await onLoop { _, loop in
-      let bed = try await bed(loop)
-      defer { bed.stop() }
-      bed.server.delay = .milliseconds(5)
-      try route(bed).traffic.isolation.begin(at: loop.now)
-      let tally = await send(hexadecimal(5000), bed)
-      #expect(tally.accepted == 5000)
-      let connections = Set(bed.server.requests.map(\.connection))
-      #expect(connections.count == 2 + ConnectionPlaces.unprovenCount)
-    }
-  }
-
-  /// Where no further connection is admitted, pushes go together after a moment, and for a while.
-  @Test func withoutFurtherConnectionsAllGoTogether() async throws {
-    try await onLoop { _, loop in
-      let bed = try await bed(loop)
-      defer { bed.stop() }
-      bed.server.maximumConnections = 2
-      try route(bed).traffic.isolation.begin(at: loop.now)
-      #expect(await send(hexadecimal(3000), bed).accepted == 3000)
-      #expect(try !route(bed).traffic.isolation.isOn(at: loop.now))
-      #expect(bed.server.refusedConnections > 0)
-      #expect(await send(bad(300), bed).accepted == 300)
-    }
-  }
-
-  /// Where a connection apart is open and has nothing to say, only what is in flight there waits
-  /// for it.
-  @Test func aSilentConnectionApartHoldsUpNobodyElse() async throws {
-    try await onLoop { _, loop in
-      let bed = try await bed(loop, giveUpAfter: .seconds(300))
-      defer { bed.stop() }
-      bed.server.options.maximumConcurrentStreams = 1
-      bed.server.decide = { $0.connection < 2 ? .answer(200) : .silence }
-      try route(bed).traffic.isolation.begin(at: loop.now)
-      let tally = SegmentTally()
-      await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
-      let silent = ConnectionPlaces.unprovenCount
-      await bed.until("all others") { tally.accepted == 500 - silent }
-      #expect(bed.stage.inFlight == silent && tally.unsent == 0)
-    }
-  }
-
-  /// Where an ordinary connection is not admitted for those apart, they go.
-  @Test func connectionsApartMakeRoomForOrdinaryOnes() async throws {
-    try await onLoop { _, loop in
-      let bed = try await bed(loop, giveUpAfter: .seconds(300))
-      defer { bed.stop() }
-      bed.server.decide = { $0.connection < 2 ? .answer(200) : .silence }
-      let route = try route(bed)
-      route.traffic.isolation.begin(at: loop.now)
-      await bed.stage.admit(bed.batch(hexadecimal(80)))
-      await bed.until("in flight apart") { bed.stage.inFlight == 80 }
-      bed.server.maximumConnections = 3
-      bed.server.connections[0].drop()
-      await bed.until("given up") {
-        route.pool.places.unproven.allSatisfy { route.pool.places[$0].connection == nil }
-      }
-      #expect(bed.stage.inFlight == 80)
-      for request in bed.server.requests {
-        bed.server.connections[request.connection].answer(stream: request.stream)
-      }
-      await bed.until("open again") { bed.stage.openConnections == 2 }
-      #expect(bed.tally.accepted == 80)
     }
   }
 }
