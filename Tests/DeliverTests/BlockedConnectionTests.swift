@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func whatNeverLeftALostConnectionIsNoSuspect() async throws {
+  @Test func whatNeverLeftALostConnectionIsNoProbe() async throws {
     try await onLoop { _, loop in
       let bed = try bed(loop) { $0.requestTimeout = .seconds(60) }
       defer { bed.stop() }

@@ -118,46 +118,43 @@ import Testing
 
   private static let second = ConnectionWatch.heldUpAfter
 
-  /// By how it was sent. Others were taken since, or not.
-  private static let overdueByManner:
-    [([Event], LossTrace.Manner, sentAt: UInt64, now: UInt64, wereOthersTaken: Bool, Bool)] = [
-      // What had no answer before has all the time that there is.
-      ([.answered(sentAt: 12, at: 17)], .silent, 10, 110, true, false),
-      ([.answered(sentAt: 12, at: 17)], .silent, 10, 111, true, true),
-      // A suspect among others, as any; alone, when its connection lives and others are taken.
-      ([.answered(sentAt: 12, at: 17)], .suspect, 10, 31, false, true),
-      ([.heard(10 + second)], .suspect, 10, 31, true, true),
-      ([.heard(10 + second)], .suspect, 10, 30, true, false),
-      ([.heard(10 + second)], .suspect, 10, 31, false, false),
-      ([.heard(9 + second)], .suspect, 10, 31, true, false),
-      ([], .suspect, 10, 31, true, false),
-      ([.heard(10 + second)], .ordinary, 10, 31, true, false),
+  /// On a probe connection or not. Others were taken since, or not.
+  private static let overdueProbes:
+    [([Event], isProbe: Bool, sentAt: UInt64, now: UInt64, wereOthersTaken: Bool, Bool)] = [
+      // A probe among others, as any; alone, when its connection lives and others are taken.
+      ([.answered(sentAt: 12, at: 17)], true, 10, 31, false, true),
+      ([.heard(10 + second)], true, 10, 31, true, true),
+      ([.heard(10 + second)], true, 10, 30, true, false),
+      ([.heard(10 + second)], true, 10, 31, false, false),
+      ([.heard(9 + second)], true, 10, 31, true, false),
+      ([], true, 10, 31, true, false),
+      ([.heard(10 + second)], false, 10, 31, true, false),
     ]
 
-  @Test(arguments: overdueByManner.indices)
-  func pushesAreGivenUpByHowTheyWereSent(_ row: Int) {
-    let (events, manner, sentAt, now, wereOthersTaken, expected) = Self.overdueByManner[row]
+  @Test(arguments: overdueProbes.indices)
+  func probesAreGivenUpSooner(_ row: Int) {
+    let (events, isProbe, sentAt, now, wereOthersTaken, expected) = Self.overdueProbes[row]
     #expect(
       watch(events).isOverdue(
-        sentAt: sentAt, manner: manner, at: now, wereOthersTaken: wereOthersTaken) == expected)
+        sentAt: sentAt, isProbe: isProbe, at: now, wereOthersTaken: wereOthersTaken) == expected)
   }
 
-  private static let well: [([Event], LossTrace.Manner, Bool)] = [
-    ([], .silent, true), ([], .ordinary, false), ([], .suspect, false),
-    ([.answered(sentAt: 9, at: 11)], .ordinary, true),
-    ([.answered(sentAt: 9, at: 11)], .suspect, true),
-    ([.answered(sentAt: 9, at: 10)], .ordinary, false),
-    ([.heard(10 + second)], .ordinary, false), ([.heard(10 + second)], .suspect, true),
-    ([.heard(9 + second)], .suspect, false),
+  private static let well: [([Event], isProbe: Bool, Bool)] = [
+    ([], false, false), ([], true, false),
+    ([.answered(sentAt: 9, at: 11)], false, true),
+    ([.answered(sentAt: 9, at: 11)], true, true),
+    ([.answered(sentAt: 9, at: 10)], false, false),
+    ([.heard(10 + second)], false, false), ([.heard(10 + second)], true, true),
+    ([.heard(9 + second)], true, false),
   ]
 
   @Test(arguments: well.indices)
   func aSilenceSaysNothingAgainstAConnectionThatLives(_ row: Int) {
-    let (events, manner, expected) = Self.well[row]
-    #expect(watch(events).isWell(since: 10, manner: manner) == expected)
+    let (events, isProbe, expected) = Self.well[row]
+    #expect(watch(events).isWell(since: 10, isProbe: isProbe) == expected)
   }
 
-  @Test func aHelperThatIsHeldUpIsAskedOnceWhetherItLives() {
+  @Test func aProbeConnectionWithoutAnAnswerIsAskedOnceWhetherItLives() {
     let held = watch([.connected(5), .sent(10)])
     #expect(!held.isHeldUp(at: 10 + Self.second) && held.isHeldUp(at: 11 + Self.second))
     #expect(held.judge(unanswered: 0, longest: 0, isHeldUp: true, at: 11) == .ping)

@@ -77,8 +77,8 @@ import Testing
     return tallies
   }
 
-  /// While the route only asks, ten pushes a second: with each in its turn it would be nine seconds
-  /// and thirty tries of the one that was there before.
+  /// While the route only asks, ten pushes a second. The one that was there before has one turn in
+  /// four.
   @Test func eachOfManyEventsIsTriedAtOnce() async throws {
     try await onLoop { _, loop in
       let bed = try bed(loop)
@@ -92,28 +92,9 @@ import Testing
       }
       await bed.until("each has had a try") { tried() == 90 }
       let all = bed.server.requests.count - before
-      #expect(all < 90 + 25, "\(all) requests")
+      #expect(all < 90 + 60, "\(all) requests")
       // Their first answer says that they get nowhere: no place is kept for the rest.
       await bed.until("it is known") { others.allSatisfy { $0.unsent == 0 } }
-    }
-  }
-
-  /// Beside very many that get nowhere, an event with a device that is refused a few times: its
-  /// others are not held up with that one, and keep their places.
-  @Test func anEventWithOneBadDeviceIsSentAtOnce() async throws {
-    try await onLoop { _, loop in
-      let bed = try bed(loop)
-      defer { bed.stop() }
-      _ = try await failAlone(bed)
-      let others = await ninetyBadOnes(bed)
-      await bed.until("each has had a try") { others.allSatisfy { $0.unsent == 0 } }
-      let good = SegmentTally(of: FanOut(isSmall: true))
-      let begun = loop.now
-      await bed.stage.admit(bed.batch([(.production, "bad0ff")] + devices(19, "aa"), good))
-      await bed.until("all but one are accepted") { good.accepted == 19 }
-      // In turns at ten pushes a second, of which one in four, it would be half a minute.
-      #expect(loop.now - begun < 8_000_000_000)
-      #expect(good.unsent == 0 && good.stragglers.isEmpty)
     }
   }
 

@@ -99,16 +99,22 @@ import Text
   }
 
   /// After its first answer, until one of its pushes is taken.
-  @Test func oneOfWhichNothingWasTakenIsUnheard() {
+  @Test func oneOfWhichNothingWasTakenIsAnOutlierAtTheFloor() {
     var attribution = FailureAttribution()
     attribution.taken(good)
-    #expect(attribution.unheard.isEmpty)
+    #expect(attribution.outliers(isAtFloor: true).isEmpty)
     fails(bad, &attribution)
     fails(good, &attribution)
     attribution.taken(good)
-    #expect(attribution.unheard.map(ObjectIdentifier.init) == [ObjectIdentifier(bad)])
+    let outliers = attribution.outliers(isAtFloor: true)
+    #expect(outliers.count == 1 && outliers.first === bad)
+    #expect(attribution.outliers(isAtFloor: false).isEmpty)
+    bad.taken()
+    #expect(attribution.outliers(isAtFloor: true).isEmpty, "its pushes were taken lately")
+    for _ in 0..<16 { bad.failed() }
+    #expect(!attribution.outliers(isAtFloor: true).isEmpty)
     attribution.taken(bad)
-    #expect(attribution.unheard.isEmpty)
+    #expect(attribution.outliers(isAtFloor: true).isEmpty)
   }
 
   @Test func whatIsOldIsForgotten() {

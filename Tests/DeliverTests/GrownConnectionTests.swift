@@ -122,14 +122,14 @@ import Testing
     }
   }
 
-  /// Helpers stand behind all that may come.
+  /// Probe connections stand behind all that may come.
   @Test func othersHavePlacesOfTheirOwn() async throws {
     try await onLoop { _, loop in
       let trial = try GrowthBed(loop, least: 2, most: 5)
       defer { trial.bed.stop() }
       let pool = trial.route.pool
       #expect(pool.places.ordinary == 0..<2)
-      #expect(pool.places.helpers == 5..<11)
+      #expect(pool.places.probes == 5..<9)
       await trial.grow(to: 5)
       #expect(pool.places.ordinary == 0..<5)
       await trial.settle()

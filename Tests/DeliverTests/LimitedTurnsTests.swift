@@ -27,14 +27,14 @@ import Testing
     var left = pushes
     while left > 0, queue.mayGo, let run = queue.upcoming(atMost: left, turn: 10) {
       let tally = run.first.tally
-      tally.fanOut.sent(run.count, at: 1)
+      tally.fanOut.sent(run.count)
       queue.drop(run, run.count)
       left -= run.count
       if tally === free { sent.free += run.count }
       if tally === limited { sent.limited += run.count }
       if tally === small { sent.small += run.count }
     }
-    if left > 0 { queue.lack(.none) }
+    if left > 0 { queue.lack() }
     return sent
   }
 
@@ -78,13 +78,6 @@ import Testing
     append(50, free)
     limit.take(2)
     #expect(send(10) == (10, 0, 0))
-  }
-
-  @Test mutating func thePushThatAsksForAFanOutHasATokenToo() {
-    append(5, limited)
-    #expect(queue.ahead(atMost: 1, asking: true, at: 1)?.count == nil)
-    limit.grant(1)
-    #expect(queue.ahead(atMost: 1, asking: true, at: 1)?.first.tally === limited)
   }
 
   /// How long they wait says nothing of the server, and they take no room from others.

@@ -152,7 +152,7 @@ import Text
     #expect(overload.allowance(ready: 10, at: opensAt + Self.millisecond) == 1)
   }
 
-  /// Suspects do not ask; those that do need not pay for all of them.
+  /// Probes do not ask; those that do need not pay for all of them.
   @Test func whatGoesWithoutAskingHoldsNobodyUpForLong() {
     var trial = Trial()
     trial.run(milliseconds: 1_000, offered: 10) { _ in false }

@@ -43,77 +43,6 @@ import Testing
     #expect(rest.map(\.index).sorted() == [1, 2])
   }
 
-  private func ahead(_ queue: inout ReadyQueue, at now: UInt64 = 1) -> ReadyRun? {
-    queue.ahead(atMost: 100, asking: true, at: now)
-  }
-
-  /// One push of each fan-out may go before its turn, if none of it was tried.
-  @Test func eachFanOutAsksOnce() throws {
-    var queue = ReadyQueue(environment: .production)
-    let tallies = (0..<3).map { _ in SegmentTally(of: FanOut()) }
-    // What was tried in another segment asks too, behind those of which nothing was.
-    let tried = PushBatch.made(topic: "a.b", [.production], tallies[0])
-    tried.setHistory(0, PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false))
-    #expect(append(tried, to: &queue) == 1)
-    for tally in tallies.dropFirst() {
-      #expect(append(.made(topic: "a.b", [.production, .production], tally), to: &queue) == 2)
-    }
-    #expect(queue.ahead(atMost: 100, asking: false, at: 1)?.count == nil)
-    var found: [ObjectIdentifier] = []
-    for _ in 0..<3 {
-      let next = ahead(&queue)
-      let run = try #require(next)
-      #expect(run.count == 1 && run.first.index == 0)
-      found.append(ObjectIdentifier(run.first.tally))
-      run.first.tally.fanOut.sent(1, at: 1)
-      queue.drop(run, 1)
-    }
-    #expect(Set(found).count == 3 && found.last == ObjectIdentifier(tallies[0]))
-    #expect(ahead(&queue)?.count == nil && queue.count == 2)
-  }
-
-  /// Whether it is taken by now is asked soon, and every five seconds in the end.
-  @Test func whatGetsNowhereAsksAgain() throws {
-    let stuck = StuckFanOuts()
-    var queue = ReadyQueue(environment: .production, stuck: stuck)
-    let tally = SegmentTally(of: FanOut())
-    stuck.replace(by: [tally.fanOut])
-    #expect(append(.made(topic: "a.b", [.production, .production], tally), to: &queue) == 2)
-    tally.fanOut.sent(1, at: 7)
-    let second: UInt64 = 1_000_000_000
-    tally.fanOut.failed()
-    #expect(ahead(&queue, at: 7 + second / 2 - 1)?.count == nil)
-    #expect(ahead(&queue, at: 7 + second / 2)?.count == 1)
-    for _ in 0..<100 { tally.fanOut.failed() }
-    #expect(ahead(&queue, at: 7 + 5 * second - 1)?.count == nil)
-    let next = ahead(&queue, at: 7 + 5 * second)
-    #expect(next?.count == 1)
-    stuck.replace(by: [])
-    queue.sort()
-    #expect(ahead(&queue, at: 9 * second)?.count == nil, "it has its turn")
-  }
-
-  /// What is taken earns twice as many that go ahead, also such as came back.
-  @Test func whatIsTakenLetsMoreGoAhead() throws {
-    var queue = ReadyQueue(environment: .production)
-    let tally = SegmentTally(of: FanOut())
-    let all = [APNsEnvironment](repeating: .production, count: 8)
-    let batch = PushBatch.made(topic: "a.b", all, tally)
-    #expect(append(batch, to: &queue) == 8)
-    tally.fanOut.sent(1, at: 1)
-    for _ in 0..<3 { tally.fanOut.taken(earns: true) }
-    tally.fanOut.failed()
-    let next = queue.ahead(atMost: 100, asking: false, at: 2)
-    let run = try #require(next)
-    #expect(run.count == 5)
-    tally.fanOut.sent(5, at: 2)
-    queue.drop(run, 5)
-    #expect(ahead(&queue)?.count == nil && queue.count == 3)
-    tally.fanOut.taken(earns: true)
-    tally.fanOut.taken(earns: false)
-    #expect(ahead(&queue)?.count == nil, "where the server is well nobody goes ahead")
-  }
-
   @Test func pushesThatWereNeverTriedGoTogether() throws {
     var queue = ReadyQueue(environment: .production)
     let plain = batch(Array(repeating: .production, count: 5))
@@ -185,26 +114,6 @@ import Testing
     }
     for _ in 0..<2 { _ = queue.next() }
     #expect(new == nil && returned == nil && queue.count == 4)
-  }
-
-  @Test func retriesComeInOrderOfTheirTime() {
-    var retries = RetryQueue()
-    let pushes = batch(Array(repeating: .production, count: 50))
-    for index in 0..<50 {
-      retries.append(tried(pushes, index, 1), due: UInt64((index * 37) % 50))
-    }
-    var due = retries.popDue(at: 0)
-    #expect(due?.index == 0)
-    due = retries.popDue(at: 0)
-    #expect(due == nil)
-    var last = UInt64(0)
-    while let due = retries.nextDue {
-      #expect(due > last)
-      last = due
-      let popped = retries.popDue(at: due)
-      #expect(popped != nil)
-    }
-    #expect(retries.count == 0)
   }
 
   private func next(_ queue: inout ReadyQueue, refusedFirst: Bool = true) -> ReadyPush? {

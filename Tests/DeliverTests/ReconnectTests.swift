@@ -185,14 +185,14 @@ import Testing
 
   /// Who asks whether one may be opened takes none, and hears what who opens it would.
   @Test(arguments: [true, false])
-  func theBudgetSaysWhetherOneMayBeOpened(isHelper: Bool) {
+  func theBudgetSaysWhetherOneMayBeOpened(isProbe: Bool) {
     var budget = ConnectBudget()
     for _ in 0..<30 {
-      let wait = budget.wait(at: 1, isHelper: isHelper)
-      #expect(budget.wait(at: 1, isHelper: isHelper) == wait)
-      #expect(budget.take(at: 1, isHelper: isHelper) == wait)
+      let wait = budget.wait(at: 1, isProbe: isProbe)
+      #expect(budget.wait(at: 1, isProbe: isProbe) == wait)
+      #expect(budget.take(at: 1, isProbe: isProbe) == wait)
     }
-    #expect(budget.wait(at: 1, isHelper: isHelper) > 0)
+    #expect(budget.wait(at: 1, isProbe: isProbe) > 0)
   }
 
   /// One that the server made pay for bad tokens is replaced at once, and no more often than

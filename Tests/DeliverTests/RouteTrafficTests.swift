@@ -53,25 +53,6 @@ import Testing
     #expect(closure(at: later + 9005) == .unreachable)
   }
 
-  @Test func newcomersTakeNothingOfWhatTheRateAllows() {
-    let second: UInt64 = 1_000_000_000
-    for number in 1...100 where !traffic.overload.isAtFloor {
-      let now = UInt64(number) * second / 20
-      traffic.failed(push(), sentAt: now, at: now)
-    }
-    #expect(traffic.overload.isAtFloor)
-    let later = 20 * second
-    #expect(traffic.overload.opensAt(later) == nil && traffic.newcomers(at: later) == 100)
-    traffic.sent(5, .asking, at: later)
-    #expect(traffic.overload.opensAt(later) == nil && traffic.newcomers(at: later) == 95)
-    traffic.sent(95, .asking, at: later)
-    #expect(traffic.newcomers(at: later + second - 1) == 0)
-    #expect(traffic.newcomers(at: later + second) == 100)
-    _ = traffic.allowance(ready: 5, at: later)
-    traffic.sent(5, at: later)
-    #expect(traffic.overload.opensAt(later) != nil)
-  }
-
   @Test func aServerIsInOrderForAWhileAfterItAccepted() {
     let second: UInt64 = 1_000_000_000
     #expect(!traffic.isTaking(at: 10 * second))
@@ -106,21 +87,6 @@ import Testing
     answers.add(push(losses: 1), sentAt: 0)
     traffic.note(answers, at: 1)
     #expect(traffic.window.limit == limit + 2)
-  }
-
-  @Test func aLittleMoreMayBeInFlightWhileNothingIsAnswered() {
-    let second: UInt64 = 1_000_000_000
-    #expect(traffic.inFlightLimit(at: 100 * second) == LossWindow.initial)
-    traffic.sent(64, at: 100 * second)
-    traffic.sent(64, at: 101 * second)
-    #expect(traffic.inFlightLimit(at: 101 * second - 1) == LossWindow.initial)
-    #expect(traffic.inFlightLimit(at: 101 * second) == LossWindow.initial + 8)
-    #expect(traffic.inFlightLimit(at: 200 * second) == 2 * LossWindow.initial)
-    traffic.answered(push(), at: 200 * second)
-    #expect(traffic.inFlightLimit(at: 200 * second) == LossWindow.initial + 1)
-    traffic.sent(1, at: 200 * second)
-    traffic.lost(openedAt: 0, at: 200 * second)
-    #expect(traffic.inFlightLimit(at: 300 * second) == LossWindow.floor)
   }
 
   @Test func lossesThatComeOftenMakeCarefulUntilTheyAreOld() {
@@ -170,35 +136,19 @@ import Testing
     #expect(traffic.overload.isAtFloor && traffic.stuck.isEmpty)
   }
 
-  /// Those that fail by themselves share what a server is asked that takes nothing.
-  @Test func whatFailsByItselfIsTriedAgainNowAndThen() {
+  @Test func aLittleMoreMayBeInFlightWhileNothingIsAnswered() {
     let second: UInt64 = 1_000_000_000
-    let good = push()
-    let bad = ReadyPush(
-      batch: .made(topic: "a", [.production], SegmentTally()), index: 0, history: PushHistory())
-    let fanOut = bad.tally.fanOut
-    #expect(traffic.triesAgainAt(second) == nil)
-    for _ in 0..<20 {
-      traffic.failed(bad, sentAt: second, at: second)
-      #expect(traffic.mayTryAgain(tally.fanOut, at: second))
-      for _ in 0..<3 { traffic.accepted(good, at: second) }
-    }
-    #expect(traffic.failsByItself(fanOut) && !traffic.failsByItself(tally.fanOut))
-    var tries = 0
-    for now in stride(from: second, to: 11 * second, by: 1_000_000) {
-      while traffic.mayTryAgain(fanOut, at: now), tries < 1_000 {
-        traffic.triesAgain(fanOut)
-        tries += 1
-      }
-      #expect(traffic.mayTryAgain(tally.fanOut, at: now))
-      traffic.triesAgain(tally.fanOut)
-    }
-    #expect((95...105).contains(tries))
-    while traffic.mayTryAgain(fanOut, at: 11 * second) { traffic.triesAgain(fanOut) }
-    let next = traffic.triesAgainAt(11 * second) ?? 0
-    #expect(next > 11 * second && next <= 11 * second + second / 10)
-    for _ in 0..<10 { traffic.accepted(bad, at: second) }
-    #expect(!traffic.failsByItself(fanOut))
+    #expect(traffic.inFlightLimit(at: 100 * second) == LossWindow.initial)
+    traffic.sent(64, at: 100 * second)
+    traffic.sent(64, at: 101 * second)
+    #expect(traffic.inFlightLimit(at: 101 * second - 1) == LossWindow.initial)
+    #expect(traffic.inFlightLimit(at: 101 * second) == LossWindow.initial + 8)
+    #expect(traffic.inFlightLimit(at: 200 * second) == 2 * LossWindow.initial)
+    traffic.answered(push(), at: 200 * second)
+    #expect(traffic.inFlightLimit(at: 200 * second) == LossWindow.initial + 1)
+    traffic.sent(1, at: 200 * second)
+    traffic.lost(openedAt: 0, at: 200 * second)
+    #expect(traffic.inFlightLimit(at: 300 * second) == LossWindow.floor)
   }
 
   @Test func withoutABoundAllMayGo() {

@@ -72,19 +72,6 @@ import Testing
     }
   }
 
-  @Test func lossesThatFollowSoonAreToldTogether() {
-    let second: UInt64 = 1_000_000_000
-    var losses = LossCount()
-    #expect(losses.due(at: 0) == nil)
-    losses.count(3, reason: "a")
-    #expect(losses.due(at: second) == .init(connections: 1, pushes: 3, reason: "a"))
-    losses.count(4, reason: "b")
-    losses.count(5, reason: "c")
-    #expect(losses.due(at: 10 * second) == nil)
-    #expect(losses.due(at: 11 * second) == .init(connections: 2, pushes: 9, reason: "c"))
-    #expect(losses.due(at: 100 * second) == nil)
-  }
-
   /// Its credentials are in doubt, and those that would ask find no stream: another connection may
   /// have one.
   @Test func aConnectionThatTakesNothingIsReplacedThoughCredentialsAreInDoubt() async throws {

@@ -14,15 +14,15 @@ import Testing
     #expect(fanOut.allowance == 0)
     event.grant(3)
     #expect(fanOut.allowance == 3)
-    fanOut.sent(3, at: 1)
-    #expect(fanOut.isTried && fanOut.allowance == 0)
+    fanOut.sent(3)
+    #expect(fanOut.allowance == 0)
     #expect(app.tokens == 5 && event.tokens == 0)
   }
 
   /// A suspect goes when it must; the next lease pays for it.
   @Test func whatWentBeyondIsPaidBack() {
     let fanOut = FanOut(limits: [event])
-    fanOut.sent(2, at: 1)
+    fanOut.sent(2)
     #expect(event.tokens == -2 && fanOut.allowance == 0)
     event.grant(3)
     #expect(fanOut.allowance == 1)
@@ -34,7 +34,7 @@ import Testing
     #expect(app.isWanted && event.isWanted && !fanOut.isShort, "nobody has asked Redis yet")
     app.grant(5)
     event.grant(1)
-    fanOut.sent(1, at: 1)
+    fanOut.sent(1)
     fanOut.lack()
     #expect(event.isShort && event.isLacking && !app.isShort && fanOut.isShort)
     event.grant(1)

@@ -15,7 +15,6 @@ package struct DeliverOptions: Sendable {
   /// One of those that was not needed for so long is closed.
   package var shrinkAfter: Duration = .seconds(300)
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
-  /// A twentieth more is kept for small fan-outs.
   package var streamsPerConnection = 500
   /// Pushes of each environment that can be sent and wait for a stream at most, those of one-shard
   /// events and of those that get nowhere apart, and as many again of fan-outs that come while
@@ -69,7 +68,7 @@ package struct DeliverOptions: Sendable {
   }
 
   /// What the connections of a lane keep at most: of each environment and credentials as many as
-  /// are given, and one more while another is made or a suspect goes alone. A connection's buffers
+  /// are given, and one more while another is made or a push goes alone. A connection's buffers
   /// (its own, those of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
   /// - Parameters:
   ///   - connections: under load.
@@ -77,7 +76,7 @@ package struct DeliverOptions: Sendable {
   package static func maximumConnectionBytes(
     connections: Int, streams: Int, credentials: Int = 1
   ) -> Int {
-    let connection = 512 << 10 + StreamCapacity.streams(forAll: streams) * (2 << 10)
+    let connection = 512 << 10 + streams * (2 << 10)
     return APNsEnvironment.allCases.count * credentials * (connections + 1) * connection
   }
 }

@@ -141,7 +141,7 @@ package final class DeliverStage {
   /// Whether nearly nothing of a fan-out is taken there, so that what has left it need not be tried
   /// all at once.
   package func getsNowhere(_ fanOut: FanOut, on route: PushRoute) -> Bool {
-    find(route)?.getsNowhere(fanOut) ?? false
+    find(route)?.isStuck(fanOut) ?? false
   }
 
   /// Whether a route that is closed is so for its topic only: then pushes that were not refused yet

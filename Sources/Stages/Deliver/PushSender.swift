@@ -32,82 +32,26 @@ final class PushSender {
 
   func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
-    let limit = traffic.inFlightLimit(at: round.now) - connection.inFlight
-    let capacity = connection.streamCapacity
-    var room = min(capacity.forSmall, limit)
-    /// Of it, what is there for any fan-out.
-    var forAll = min(capacity.forAll, limit)
+    var room = min(connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
     if traffic.overload.rate != nil, room > 0 {
       let ready = topics.sendableCount(at: round.now)
       room = min(room, traffic.allowance(ready: ready, at: round.now))
-      let beside = forAll - room
-      forAll = min(forAll, room)
-      if traffic.overload.isAtFloor { fillAhead(connection, atMost: beside, round) }
     }
     let turn = traffic.pushesPerTurn
     while room > 0 {
-      let filter = TurnFilter(onlySmall: forAll <= 0)
-      guard let next = next(atMost: forAll > 0 ? forAll : room, turn, filter, round) else { break }
-      let topic = next.topic
-      let run = next.run
+      guard let (topic, left) = topics.next(at: round.now, length: turn),
+        let run = topic.upcoming(atMost: min(room, left), turn: turn)
+      else { break }
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
         continue
       }
       let taken = dispatch(run, of: topic, on: connection, round)
       guard taken > 0 else { break }
-      topics.took(taken, filter)
+      topics.took(taken)
       room -= taken
-      forAll -= taken
     }
-    if room > 0 { topics.lack(TurnFilter(onlySmall: forAll <= 0)) }
-  }
-
-  /// Where something came back, it goes beside what was never sent as its budget allows, and the
-  /// rest of it when nothing else is there; unless there is little room to wait.
-  private func next(
-    atMost limit: Int, _ turn: Int, _ filter: TurnFilter, _ round: Round
-  ) -> (topic: TopicQueue, run: ReadyRun)? {
-    var filter = filter
-    if topics.hasReturned, waiting.hasRoomToSpare {
-      let mayRetry = traffic.retries.mayRetry
-      if let back = topics.nextReturned(at: round.now, filter, mayRetry: mayRetry) { return back }
-      filter.onlyFresh = true
-      if let fresh = nextInTurn(atMost: limit, turn, filter, round) { return fresh }
-      filter.onlyFresh = false
-    }
-    return nextInTurn(atMost: limit, turn, filter, round)
-  }
-
-  private func nextInTurn(
-    atMost limit: Int, _ turn: Int, _ filter: TurnFilter, _ round: Round
-  ) -> (topic: TopicQueue, run: ReadyRun)? {
-    guard let (topic, left) = topics.next(at: round.now, length: turn, filter),
-      let run = topic.upcoming(atMost: min(limit, left), turn: turn, filter)
-    else { return nil }
-    return (topic, run)
-  }
-
-  /// While next to nothing is taken, one push of each fan-out goes ahead of the rate: whether that
-  /// one is taken decides how the fan-out goes on, and nobody waits long for it, however many
-  /// others are ahead. What was taken of it earns more.
-  private func fillAhead(_ connection: any PushConnection, atMost limit: Int, _ round: Round) {
-    var room = limit
-    for topic in topics.all where topic.isOpen && topic.gate.isOpen {
-      while room > 0,
-        let run = topic.queue.ahead(
-          atMost: room, asking: traffic.newcomers(at: round.now) > 0, at: round.now)
-      {
-        guard mayGo(run.first, round) else {
-          withholdFirst(of: run, topic, round)
-          continue
-        }
-        let asks = run.first.tally.fanOut.credit == 0
-        let taken = dispatch(run, of: topic, on: connection, round, asks ? .asking : .ahead)
-        guard taken > 0 else { return }
-        room -= taken
-      }
-    }
+    if room > 0 { topics.lack() }
   }
 
   func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
@@ -132,7 +76,7 @@ final class PushSender {
   /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
   func dispatch(
     _ run: ReadyRun, of topic: TopicQueue, on connection: any PushConnection,
-    _ round: Round, _ manner: RouteTraffic.Manner = .inTurn
+    _ round: Round
   ) -> Int {
     let isProbe = !topic.gate.isOpen
     let headers = encode(run.first.batch, round.token)
@@ -143,13 +87,12 @@ final class PushSender {
     if sent > 0 {
       if isProbe { topic.gate.probeSent(at: round.now) }
       slowness.sent(sent)
-      traffic.sent(sent, manner, at: round.now)
+      traffic.sent(sent, at: round.now)
       let tally = run.first.tally
-      tally.fanOut.sent(sent, at: round.now)
+      tally.fanOut.sent(sent)
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
       if run.first.wasRequested { tally.retried += sent }
-      traffic.retries.sent(run, sent)
       topic.left(run.first, count: sent)
     }
     switch end {

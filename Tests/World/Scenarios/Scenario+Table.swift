@@ -1,6 +1,6 @@
 extension Scenario {
   /// Every scenario, in the order of what goes wrong.
   package static let all =
-    apple + neighbours + workers + kafka + redis + operators
+    apple + connections + neighbours + workers + kafka + redis + operators
     + watched + forgotten + again + letters + clocks + limited + verdicts + streams
 }

@@ -84,15 +84,11 @@ final class AnswerJudge {
     signals.schedulePump()
   }
 
-  /// The server went away with the word that it has not looked at this push, though it was there.
-  /// Where that is so over and over, it may go away for its sake.
-  /// - Parameters:
-  ///   - isNext: it is the first of those.
-  ///   - wasOfUse: the connection carried enough before.
-  func leftOut(_ push: ReadyPush, isNext: Bool, wasOfUse: Bool) {
+  /// The server went away and said that it has not looked at this push, though it was there.
+  func leftOut(_ push: ReadyPush) {
     var push = push
-    push.loss.leftOut(isNext: isNext, wasOfUse: wasOfUse)
-    if push.loss.isLeftOutOften { losses.lost([push]) } else { putBack(push) }
+    push.loss.wasLeftOut = true
+    putBack(push)
   }
 
   /// - Parameter isWhole: the answer was read to its end.
@@ -177,7 +173,6 @@ final class AnswerJudge {
     _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
   ) {
     var push = push
-    push.loss.heard()
     let limit = RejectionTable.limit(of: reason)
     push.history.countTry(suspicion: suspicion(of: push, limit?.isAbout, sentAt: sentAt))
     push.answeredAt = loop.now

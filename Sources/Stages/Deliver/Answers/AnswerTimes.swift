@@ -16,9 +16,6 @@ struct AnswerTimes {
     slowest = max(slowest, now &- sentAt)
   }
 
-  /// An answer took so long on another connection.
-  mutating func learned(_ time: UInt64) { slowest = max(slowest, time) }
-
   /// Called twice a second: one slow answer must not lengthen what is waited for good.
   mutating func fade() { slowest -= slowest / Self.fading }
 

@@ -24,28 +24,27 @@ final class APNsConnection: PushConnection {
   private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
-  var carriesSuspects = false
-  var carriesSilent = false
-  let takenBefore: UInt64
+  private let isProbe: Bool
 
   init(
-    _ setup: RouteSetup, load: ConnectionLoad, pool: ConnectionPool, traffic: RouteTraffic,
-    answers: AnswerJudge, losses: LossJudge, signals: RouteSignals
+    _ setup: RouteSetup, isProbe: Bool, pool: ConnectionPool, answers: AnswerJudge,
+    losses: LossJudge, signals: RouteSignals
   ) throws(HTTP2Error) {
     self.setup = setup
     loop = setup.loop
     options = setup.options
     self.pool = pool
     self.signals = signals
-    takenBefore = traffic.lastAcceptedAt
+    self.isProbe = isProbe
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
-    slots = StreamSlots(load)
+    slots = StreamSlots(capacity: setup.options.streamsPerConnection)
     shown = PresentedCredentials(setup.credentials)
     requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
     ends = StreamEnds(
-      slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
+      slots: slots, watch: watch, judge: answers, losses: losses, isProbe: isProbe, loop: loop,
+      options: options)
     var sessionOptions = HTTP2ClientOptions()
-    sessionOptions.maximumSlots = load.most
+    sessionOptions.maximumSlots = slots.capacity
     sessionOptions.keptBodyBytes = Answer.maximumBytes
     sessionOptions.keptFields = .named(RetryAfter.fieldName)
     session = try HTTP2ClientSession(options: sessionOptions)
@@ -59,11 +58,10 @@ final class APNsConnection: PushConnection {
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { slots.inFlight }
   var wasSentAway: Bool { ends.wasSentAway }
-  var tookBeforeOthers: Int? { ends.tookBeforeOthers }
   var cut: StreamCut { ends.cut }
 
-  var streamCapacity: StreamCapacity {
-    guard machine.phase == .open, let session, let transport else { return StreamCapacity(0) }
+  var capacity: Int {
+    guard machine.phase == .open, let session, let transport else { return 0 }
     return requests.capacity(session, transport)
   }
 
@@ -173,8 +171,7 @@ final class APNsConnection: PushConnection {
 
   private func settleEnded() {
     guard let session else { return }
-    let latest = ends.settle(session, on: self)
-    if latest > 0 { for connection in pool.places.all { connection.learned(latest) } }
+    ends.settle(session, on: self)
     closeWhenDrained()
   }
 
@@ -193,7 +190,6 @@ final class APNsConnection: PushConnection {
       return
     }
     watch.fade()
-    if slots.inFlight == 0 { carriesSilent = false }
     let givenUp = ends.giveUpOverdue(session, at: now)
     if givenUp.unanswered > 0 {
       options.report(.unanswered(setup.target.endpoint, pushes: givenUp.unanswered))
@@ -227,15 +223,8 @@ final class APNsConnection: PushConnection {
     return count
   }
 
-  func learned(_ time: UInt64) { watch.learned(time) }
-
-  func isHeldUp(at now: UInt64) -> Bool {
-    carriesSuspects && slots.inFlight > 0 && watch.isHeldUp(at: now)
-  }
-
-  var silentPushes: Int { carriesSilent ? ends.silentPushes : 0 }
-  func holdsSilentPushes(of tally: SegmentTally) -> Bool {
-    carriesSilent && ends.carriesSilent(of: tally)
+  private func isHeldUp(at now: UInt64) -> Bool {
+    isProbe && slots.inFlight > 0 && watch.isHeldUp(at: now)
   }
 
   // MARK: of what use it was

@@ -15,19 +15,19 @@ struct ConnectBudget {
   /// Nanoseconds until a connection may be opened; when 0, one is taken from the budget.
   ///
   /// - Parameters:
-  ///   - isHelper: ordinary connections come first: half of the burst is theirs alone.
+  ///   - isProbe: ordinary connections come first: half of the burst is theirs alone.
   ///   - isEarned: the one before it was of use (`ConnectionPlace.isEarned`).
-  mutating func take(at now: UInt64, isHelper: Bool = false, isEarned: Bool = false) -> UInt64 {
-    let wait = wait(at: now, isHelper: isHelper)
+  mutating func take(at now: UInt64, isProbe: Bool = false, isEarned: Bool = false) -> UInt64 {
+    let wait = wait(at: now, isProbe: isProbe)
     guard wait == 0 else { return wait }
     usedUntil = max(usedUntil, now) + (isEarned ? Self.cost / Self.earnedPerOther : Self.cost)
     return 0
   }
 
   /// As `take`, without taking one.
-  func wait(at now: UInt64, isHelper: Bool) -> UInt64 {
+  func wait(at now: UInt64, isProbe: Bool) -> UInt64 {
     let ahead = max(usedUntil, now) - now
-    let room = ((isHelper ? Self.burst / 2 : Self.burst) - 1) * Self.cost
+    let room = ((isProbe ? Self.burst / 2 : Self.burst) - 1) * Self.cost
     return ahead <= room ? 0 : ahead - room
   }
 }

@@ -17,8 +17,7 @@ final class ConnectionDemand {
   /// Whether a connection belongs there now.
   func isNeeded(_ place: Int, of places: ConnectionPlaces) -> Bool {
     if places.isOrdinary(place) { return true }
-    return places.helpers.contains(place)
-      && (waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0))
+    return places.probes.contains(place) && waiting.probeCount > 0
   }
 
   /// Whether there are enough ordinary ones.
@@ -33,19 +32,13 @@ final class ConnectionDemand {
     return streams > 0 && inFlight <= streams / 2 ? .fewer : .asMany
   }
 
-  /// One that is not ordinary goes when it has had nothing to do for a while, or at once where it
-  /// is in the way of one that is: what is unknown can go there as well.
-  func idle(of places: ConnectionPlaces, at now: UInt64) -> [(any PushConnection, why: String)] {
-    let isInTheWay = places.isOneMissing
-    var found: [(any PushConnection, why: String)] = []
-    guard waiting.suspectCount == 0 else { return found }
-    for place in places.helpers {
-      guard let connection = places[place].connection, connection.inFlight == 0,
-        isInTheWay || isIdle(connection, now)
-      else { continue }
-      found.append((connection, "no suspects left"))
+  /// A probe connection goes when it has had nothing to do for a while, or at once where it is in
+  /// the way of an ordinary one.
+  func idle(of places: ConnectionPlaces, at now: UInt64) -> [any PushConnection] {
+    guard waiting.probeCount == 0 else { return [] }
+    return places.probes.compactMap { places[$0].connection }.filter {
+      $0.inFlight == 0 && (places.isOneMissing || isIdle($0, now))
     }
-    return found
   }
 
   private func isIdle(_ connection: any PushConnection, _ now: UInt64) -> Bool {

@@ -44,7 +44,7 @@ struct ConnectionPlace {
   /// not out of order.
   private static let longestAfterSome: Duration = .seconds(5)
 
-  /// It went down with suspects, or was cut for bad tokens, while others were taken: they are why,
+  /// It went down with probes, or was cut for bad tokens, while others were taken: they are why,
   /// and not the server. Or it was what it showed, and the next shows something else.
   mutating func forgive() { failures = 0 }
 

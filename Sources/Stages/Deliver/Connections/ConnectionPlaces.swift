@@ -1,10 +1,9 @@
 /// The places for connections of a route, and what is in them. Behind the ordinary ones, and those
-/// that may become such, are those of helpers, for trouble: they find out which push closes
-/// connections, and spread what is in flight while many do, so that little is lost with each.
+/// that may become such, are those of probe connections, which find out which push a server closes
+/// connections for.
 struct ConnectionPlaces {
-  /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
-  /// to spread pushes over connections, but not to open many at once.
-  static let helperCount = 6
+  /// While one waits for an answer others go on: 64 pushes at a time after a first loss.
+  static let probeCount = 4
 
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here: as many
   /// pushes as are in flight on so many full connections.
@@ -21,18 +20,16 @@ struct ConnectionPlaces {
   private var retiring: [any PushConnection] = []
   private let streamsPerConnection: Int
   private var next = 0
+  /// The last ordinary connection has made room for a probe connection.
+  var hasYielded = false
   var counts = ConnectionCounts()
-  /// In flight on a new connection at most, until it has carried as many; nil: no such bound.
-  private(set) var loadAtFirst: Int?
-  /// Of the ordinary connection that suspects have, for want of a helper.
-  var lent: Int?
 
   init(_ options: DeliverOptions) {
     growth = ConnectionGrowth(options)
     streamsPerConnection = options.streamsPerConnection
     places = Array(
       repeating: ConnectionPlace(),
-      count: growth.most + Self.helperCount)
+      count: growth.most + Self.probeCount)
   }
 
   subscript(place: Int) -> ConnectionPlace {
@@ -43,11 +40,8 @@ struct ConnectionPlaces {
   var count: Int { places.count }
   var indices: Range<Int> { places.indices }
 
-  var ordinary: Range<Int> { 0..<growth.wanted }
-  var helpers: Range<Int> { growth.most..<places.count }
-
-  /// For what was never answered; for ordinary pushes while there is nothing of the kind.
-  var silent: Int { places.count - 1 }
+  var ordinary: Range<Int> { 0..<max(1, growth.wanted - (hasYielded ? 1 : 0)) }
+  var probes: Range<Int> { growth.most..<places.count }
 
   func isOrdinary(_ place: Int) -> Bool { ordinary.contains(place) }
 
@@ -72,25 +66,8 @@ struct ConnectionPlaces {
 
   mutating func retire(_ connection: any PushConnection) { retiring.append(connection) }
 
-  /// It is not in its place any more. One that was made to pay for bad tokens ended for their sake,
-  /// and one that ended without a GOAWAY was not bounded: what was learnt is void.
-  mutating func vacate(_ place: Int, _ connection: any PushConnection) {
-    places[place].connection = nil
-    if !connection.wasSentAway || connection.cut.isPunished { loadAtFirst = nil }
-    learn(from: connection)
-  }
-
-  /// A server that goes away after some requests leaves out what is sent behind them, which then
-  /// goes once more: the next connections have about as many in flight at first as this one took.
-  private mutating func learn(from connection: any PushConnection) {
-    guard !connection.cut.isPunished, let taken = connection.tookBeforeOthers else { return }
-    loadAtFirst = max(taken, ConnectionPlace.usefulPushes) * 9 / 8
-  }
-
-  /// It is closed. What it took, a server may have said with a second GOAWAY alone (RFC 9113,
-  /// section 6.8).
+  /// It is closed.
   mutating func remove(_ connection: any PushConnection) {
-    learn(from: connection)
     retiring.removeAll { $0 === connection }
   }
 
@@ -123,12 +100,6 @@ struct ConnectionPlaces {
     places[ordinary.dropLast()].reduce(0) { $0 + ($1.connection?.streams ?? 0) }
   }
 
-  /// What is sent on a new connection at most.
-  var load: ConnectionLoad {
-    ConnectionLoad(
-      most: StreamCapacity.streams(forAll: streamsPerConnection), first: loadAtFirst)
-  }
-
   /// An ordinary connection is not admitted: another may have taken what it would be. One that was
   /// opened besides is not missed.
   var isOneMissing: Bool {
@@ -138,10 +109,8 @@ struct ConnectionPlaces {
   /// The ordinary connections take turns: none is always the last to be filled.
   mutating func beginTurn() { next = (next + 1) % ordinary.count }
 
-  /// - Returns: nil also for one that is lent to suspects.
   func inTurn(_ offset: Int) -> (any PushConnection)? {
-    let place = (next + offset) % ordinary.count
-    return place == lent ? nil : places[place].connection
+    places[(next + offset) % ordinary.count].connection
   }
 
   func flush() {

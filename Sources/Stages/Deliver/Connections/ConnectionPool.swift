@@ -49,16 +49,14 @@ final class ConnectionPool {
 
   /// Pushes wait for a connection, and for nothing else.
   var hasWaitingPushes: Bool {
-    waiting.suspectCount > 0 || topics.sendableCount(at: loop.now) > 0
+    waiting.probeCount > 0 || topics.sendableCount(at: loop.now) > 0
   }
 
   func beginTurn() { places.beginTurn() }
 
-  func lend(_ place: Int?) { places.lent = place }
-
   // MARK: beginning and end
 
-  /// Connects every place but the helpers', once. Before the first push, it finds an open
+  /// Connects the ordinary places, once. Before the first push, it finds an open
   /// connection; without it, the first push connects.
   func start() {
     guard !isStarted else { return }
@@ -95,11 +93,11 @@ final class ConnectionPool {
     places[place].waitsForRetiring = !places.mayRetireMore
     guard places.mayRetireMore else { return }
     let wait = budget.take(
-      at: loop.now, isHelper: !places.isOrdinary(place),
+      at: loop.now, isProbe: !places.isOrdinary(place),
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(places.load)
+      let connection = try connection(isProbe: !places.isOrdinary(place))
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -113,15 +111,14 @@ final class ConnectionPool {
   }
 
   /// The interface is chosen here, and nowhere for each push.
-  private func connection(_ load: ConnectionLoad) throws(HTTP2Error) -> any PushConnection {
+  private func connection(isProbe: Bool) throws(HTTP2Error) -> any PushConnection {
     switch setup.target.interface {
     case .http2:
       try APNsConnection(
-        setup, load: load, pool: self, traffic: traffic, answers: answers, losses: losses,
-        signals: signals)
+        setup, isProbe: isProbe, pool: self, answers: answers, losses: losses, signals: signals)
     case .binary(let acceptedAfter, let first):
       BinaryConnection(
-        setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self, traffic: traffic,
+        setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self,
         judge: answers, signals: signals)
     }
   }
@@ -148,16 +145,32 @@ final class ConnectionPool {
     let cut = places.open.filter { $0.cut.isCut && $0.capacity == 0 }
     guard let connection = cut.min(by: { $0.cut.streams < $1.cut.streams }),
       topics.sendableCount(at: now) > 0, traffic.isTaking(at: now), places.mayRetireMore,
-      budget.wait(at: now, isHelper: false) == 0
+      budget.wait(at: now, isProbe: false) == 0
     else { return }
     connection.retire("the server took streams from it for tokens that it rejected there")
   }
 
-  /// Of these places that are not ordinary, those in which there is none.
-  func openHelpers(in range: Range<Int>) {
-    for place in range where places[place].connection == nil && !places[place].isComing {
+  /// Sees to it that there are so many probe connections, as far as there are places for them.
+  func openProbes(_ wanted: Int) {
+    for place in places.probes.prefix(wanted)
+    where places[place].connection == nil && !places[place].isComing {
       open(place)
     }
+  }
+
+  /// The last ordinary connection makes room for a probe connection, or comes back.
+  /// - Returns: false where there is one only.
+  @discardableResult func yield(_ yields: Bool) -> Bool {
+    guard yields != places.hasYielded else { return true }
+    guard !yields || places.growth.wanted > 1 else { return false }
+    places.hasYielded = yields
+    let place = places.growth.wanted - 1
+    if yields {
+      places[place].connection?.retire("a probe connection needs its place")
+      for place in places.probes { places[place].forgive() }
+    }
+    open(place)
+    return true
   }
 
   /// A push has come, and all that keeps it is that idle connections were closed.
@@ -216,10 +229,10 @@ final class ConnectionPool {
   private func vacate(
     _ place: Int, after connection: any PushConnection, reason: String, drains: Bool = false
   ) {
-    places.vacate(place, connection)
+    places[place].connection = nil
     let end = connection.end(at: loop.now)
     places.counts.count(connection, end, drains: drains)
-    // Nobody misses a helper who has nothing to do, or what was only needed under load.
+    // Nobody misses a probe connection that has nothing to do, or what was only needed under load.
     let wasAtWork = connection.inFlight > 0 && place >= places.growth.most
     guard wasAtWork || demand.isNeeded(place, of: places) else { return }
     if places.isOrdinary(place) || !drains { openness.failed(reason) }
@@ -282,7 +295,9 @@ final class ConnectionPool {
   }
 
   func closeIdle(_ now: UInt64) {
-    for (connection, why) in demand.idle(of: places, at: now) { connection.retire(why) }
+    for connection in demand.idle(of: places, at: now) {
+      connection.retire("nothing left to probe")
+    }
   }
 
   /// From now on pushes go with this: connections that must not show it end when what is in

@@ -4,7 +4,7 @@
 final class ConnectionWatch {
   /// Without anything in flight for longer it is idle.
   static let idleGrace: UInt64 = 1_000_000_000
-  /// Suspects that have no answer for so long hold their helper up: others go on another.
+  /// A probe connection without an answer for so long is asked for a sign of life.
   static let heldUpAfter: UInt64 = 1_000_000_000
 
   /// Nanoseconds.
@@ -133,28 +133,22 @@ final class ConnectionWatch {
     return tookNothing
   }
 
-  /// An answer that others did not wait for took so long.
-  func learned(_ time: UInt64) { times.learned(time) }
-
   /// One slow answer must not lengthen what is waited for good.
   func fade() { times.fade() }
 
   /// Whether a push without an answer is given up.
   ///
-  /// - Parameter wereOthersTaken: the route's server has taken others since it was sent.
+  /// - Parameters:
+  ///   - isProbe: nothing else is in flight that could be answered before it.
+  ///   - wereOthersTaken: the route's server has taken others since it was sent.
   func isOverdue(
-    sentAt: UInt64, manner: LossTrace.Manner = .ordinary, at now: UInt64,
+    sentAt: UInt64, isProbe: Bool = false, at now: UInt64,
     wereOthersTaken: @autoclosure () -> Bool = false
   ) -> Bool {
     if now &- sentAt > limits.request { return true }
-    switch manner {
-    case .silent: return false
-    case .ordinary: return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
-    case .suspect:
-      return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
-        || (times.isLong(since: sentAt, at: now, shortest: limits.passedOver)
-          && lives(since: sentAt) && wereOthersTaken())
-    }
+    if times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver) { return true }
+    return isProbe && times.isLong(since: sentAt, at: now, shortest: limits.passedOver)
+      && lives(since: sentAt) && wereOthersTaken()
   }
 
   /// It has said something, whatever it was, well after that.
@@ -164,12 +158,8 @@ final class ConnectionWatch {
 
   /// Whether a push that is given up says nothing against its connection: that has answered others
   /// meanwhile, or has shown that it lives, where none was to be answered but this one.
-  func isWell(since sentAt: UInt64, manner: LossTrace.Manner) -> Bool {
-    switch manner {
-    case .silent: true
-    case .ordinary: lastAnswerAt > sentAt
-    case .suspect: lastAnswerAt > sentAt || lives(since: sentAt)
-    }
+  func isWell(since sentAt: UInt64, isProbe: Bool) -> Bool {
+    lastAnswerAt > sentAt || (isProbe && lives(since: sentAt))
   }
 
   /// Nothing has been sent on it for a while, and what was has no answer.
@@ -183,7 +173,7 @@ final class ConnectionWatch {
   /// - Parameters:
   ///   - unanswered: pushes that have just been given up.
   ///   - longest: for so long one has been in flight.
-  ///   - isHeldUp: suspects wait for an answer on it. Does it live?
+  ///   - isHeldUp: a probe waits for an answer. Does the connection live?
   func judge(
     unanswered: Int, longest: UInt64, isHeldUp: Bool = false, at now: UInt64
   ) -> Verdict {

@@ -6,7 +6,8 @@ protocol PushConnection: AnyObject {
   func connect()
   var phase: ConnectionMachine.Phase { get }
   var inFlight: Int { get }
-  var streamCapacity: StreamCapacity { get }
+  /// How many more pushes it takes now.
+  var capacity: Int { get }
   /// Pushes that may be in flight on it at a time; 0: it is not open.
   var streams: Int { get }
   func hasWindow() -> Bool
@@ -21,8 +22,6 @@ protocol PushConnection: AnyObject {
   var shown: PresentedCredentials { get }
   /// The server said that it takes no more streams.
   var wasSentAway: Bool { get }
-  /// So many pushes it took before it went away and left others out; nil: it has not.
-  var tookBeforeOthers: Int? { get }
   /// What it made of the tokens that it rejected on it.
   var cut: StreamCut { get }
 
@@ -31,19 +30,6 @@ protocol PushConnection: AnyObject {
   func stop()
   func close(_ event: ConnectionMachine.Event, _ reason: String)
   func tick(now: UInt64)
-
-  /// Nothing else goes with what is in flight on it.
-  var carriesSuspects: Bool { get set }
-  /// What was never answered before is in flight on it, or was a moment ago.
-  var carriesSilent: Bool { get set }
-  var silentPushes: Int { get }
-  func holdsSilentPushes(of tally: SegmentTally) -> Bool
-  /// When the route's server had taken a push last as this was opened; 0: never.
-  var takenBefore: UInt64 { get }
-  /// An answer took so long that nobody would have waited for it in ordinary traffic.
-  func learned(_ time: UInt64)
-  /// Suspects on it have no answer for so long that others go on another.
-  func isHeldUp(at now: UInt64) -> Bool
 
   /// When the first push in flight was sent that asks whether credentials are taken for a topic.
   func oldestProbe(of topic: String) -> UInt64?
@@ -59,9 +45,6 @@ protocol PushConnection: AnyObject {
 }
 
 extension PushConnection {
-  /// How many more pushes of any fan-out the connection takes now.
-  var capacity: Int { streamCapacity.forAll }
-
   /// It has as much in flight as it takes.
   var isFull: Bool { inFlight > 0 && capacity == 0 }
 }

@@ -22,16 +22,15 @@ final class RequestSender {
   /// How many more pushes can be sent now: the connection's own bound, the server's streams, room
   /// in the connection's flow-control window (about 280 bodies in Apple's 64 KiB) and in the
   /// socket.
-  func capacity(_ session: HTTP2ClientSession, _ transport: Connection) -> StreamCapacity {
+  func capacity(_ session: HTTP2ClientSession, _ transport: Connection) -> Int {
     let window = session.remoteConnectionWindow - unwrittenBodyBytes
-    guard window > 0, transport.pendingBytes < Self.outputLimit else { return StreamCapacity(0) }
-    return StreamCapacity(
-      streams: streams(session), inFlight: slots.inFlight, small: slots.smallInFlight)
+    guard window > 0, transport.pendingBytes < Self.outputLimit else { return 0 }
+    return max(0, streams(session) - slots.inFlight)
   }
 
   /// How many may be in flight at a time: the connection's own bound, and the server's.
   func streams(_ session: HTTP2ClientSession) -> Int {
-    min(slots.limit, session.remoteMaxConcurrentStreams)
+    min(slots.capacity, session.remoteMaxConcurrentStreams)
   }
 
   func hasWindow(_ session: HTTP2ClientSession) -> Bool {
@@ -62,7 +61,6 @@ final class RequestSender {
     var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
     item.push.isFirst = false
     item.push.isProbe = isProbe
-    item.isSmall = batch.tally.fanOut.isSmall
     var sent = 0
     var end = End.allSent
     while sent < run.count {

@@ -11,23 +11,24 @@ final class StreamEnds {
   private let losses: LossJudge
   private let loop: EventLoop
   private let options: DeliverOptions
+  /// It is a probe connection.
+  private let isProbe: Bool
   /// Pushes that were answered.
   private var answers = 0
   /// Named by the server's GOAWAY: it looks at the streams up to this one.
   private var lastStreamTaken: Int32?
-  /// So many pushes the server took before it went away and left others out; nil: it has not.
-  private(set) var tookBeforeOthers: Int?
   /// What the server made of the tokens that it rejected on the connection.
   private(set) var cut = StreamCut()
 
   init(
     slots: StreamSlots, watch: ConnectionWatch, judge: AnswerJudge, losses: LossJudge,
-    loop: EventLoop, options: DeliverOptions
+    isProbe: Bool, loop: EventLoop, options: DeliverOptions
   ) {
     self.slots = slots
     self.watch = watch
     self.judge = judge
     self.losses = losses
+    self.isProbe = isProbe
     self.loop = loop
     self.options = options
   }
@@ -38,8 +39,6 @@ final class StreamEnds {
   func wentAway(lastStream: Int32, errorCode: UInt32) {
     if errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: watch.lastSentAt) }
     lastStreamTaken = lastStream
-    let behind = slots.occupied.count { slots[$0].map { isBeyondLast($0.stream) } ?? false }
-    if behind > 0 { tookBeforeOthers = answers + slots.inFlight - behind }
     cut.wentAway(answers: answers, at: loop.now)
   }
 
@@ -51,20 +50,13 @@ final class StreamEnds {
   // MARK: answers
 
   /// Judges the streams that ended.
-  /// - Returns: how long the slowest answer took that nobody would have waited for in ordinary
-  ///   traffic; mostly 0.
-  func settle(_ session: HTTP2ClientSession, on connection: any PushConnection) -> UInt64 {
+  func settle(_ session: HTTP2ClientSession, on connection: any PushConnection) {
     var accepted = judge.begin()
-    var latest: UInt64 = 0
     while let ended = session.nextEnded() {
       guard let item = slots.empty(ended.slot) else { continue }
       if ended.status != 0 {
         answers += 1
-        if answers >= slots.limit { slots.liftLimit() }
         watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: loop.now)
-        if item.push.loss.manner == .silent, !item.isReset {
-          latest = max(latest, loop.now &- item.sentAt)
-        }
       }
       guard ended.status != 200 else {
         judge.accepted(item.push, sentAt: item.sentAt, &accepted)
@@ -84,7 +76,6 @@ final class StreamEnds {
       accepted = judge.begin()
     }
     judge.note(accepted)
-    return latest
   }
 
   private func retryAfter(_ content: HTTP2Content?) -> Duration? {
@@ -98,12 +89,6 @@ final class StreamEnds {
     lastStreamTaken.map { stream > $0 } ?? false
   }
 
-  private func leaveOut(_ item: StreamSlots.Slot) {
-    judge.leftOut(
-      item.push, isNext: item.stream <= (lastStreamTaken ?? 0) + 2,
-      wasOfUse: tookBeforeOthers ?? 0 >= ConnectionPlace.usefulPushes)
-  }
-
   private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
     let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
     // We gave it up before the server had it.
@@ -111,9 +96,9 @@ final class StreamEnds {
     if isUntouched {
       judge.putBack(item.push)
     } else if isBeyondLast(item.stream) {
-      leaveOut(item)
+      judge.leftOut(item.push)
     } else if item.isReset {
-      let isWell = watch.isWell(since: item.sentAt, manner: item.push.loss.manner)
+      let isWell = watch.isWell(since: item.sentAt, isProbe: isProbe)
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
     } else {
       if ended.errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: item.sentAt) }
@@ -145,7 +130,7 @@ final class StreamEnds {
         return nil
       }
       guard !isBeyondLast(item.stream) else {
-        leaveOut(item)
+        judge.leftOut(item.push)
         return nil
       }
       return item.push
@@ -177,15 +162,10 @@ final class StreamEnds {
     var givenUp = GivenUp()
     for slot in slots.occupied {
       guard let item = slots[slot] else { continue }
-      let manner = item.push.loss.manner
-      let age = now &- item.sentAt
-      // That one has no answer which had none before says nothing of its connection.
-      if manner != .silent || watch.isStuck(for: age) {
-        givenUp.longest = max(givenUp.longest, age)
-      }
+      givenUp.longest = max(givenUp.longest, now &- item.sentAt)
       guard !item.isReset,
         watch.isOverdue(
-          sentAt: item.sentAt, manner: manner, at: now,
+          sentAt: item.sentAt, isProbe: isProbe, at: now,
           wereOthersTaken: losses.wereOthersTaken(since: item.sentAt))
       else { continue }
       slots.setReset(slot)
@@ -195,16 +175,6 @@ final class StreamEnds {
       if session.status(of: slot) == 0 { givenUp.unanswered += 1 }
     }
     return givenUp
-  }
-
-  /// Pushes in flight that were never answered before.
-  var silentPushes: Int { slots.occupied.count { slots[$0]?.push.loss.manner == .silent } }
-
-  func carriesSilent(of tally: SegmentTally) -> Bool {
-    slots.occupied.contains {
-      guard let push = slots[$0]?.push else { return false }
-      return push.loss.manner == .silent && push.tally === tally
-    }
   }
 
   /// When the first push in flight was sent that asks whether credentials are taken for a topic.

@@ -9,17 +9,11 @@ final class StreamSlots {
     var headers: EncodedHeaders
     var sentAt: UInt64
     var stream: Int32
-    /// Of a small fan-out.
-    var isSmall = false
     var isReset = false
   }
 
   let capacity: Int
-  /// In flight at most for now.
-  private(set) var limit: Int
   private(set) var inFlight = 0
-  /// Of small fan-outs.
-  private(set) var smallInFlight = 0
   /// Where the numbers of the slots in use come first.
   private let order: UnsafeMutablePointer<Int32>
   private let isTaken: UnsafeMutablePointer<Bool>
@@ -32,9 +26,8 @@ final class StreamSlots {
   private static let pathPrefixBytes = pathPrefix.count
   private static let pathBytes = pathPrefix.count + Binding.maximumTokenDigits
 
-  init(_ load: ConnectionLoad) {
-    capacity = load.most
-    limit = min(load.first ?? load.most, load.most)
+  init(capacity: Int) {
+    self.capacity = capacity
     order = .allocate(capacity: capacity)
     isTaken = .allocate(capacity: capacity)
     slots = .allocate(capacity: capacity)
@@ -55,8 +48,6 @@ final class StreamSlots {
     paths.deallocate()
   }
 
-  func liftLimit() { limit = capacity }
-
   /// The slot that is filled next; nil when all are taken.
   var next: Int? { inFlight < capacity ? Int(order[inFlight]) : nil }
 
@@ -66,7 +57,6 @@ final class StreamSlots {
     (slots + slot).initialize(to: item)
     isTaken[slot] = true
     inFlight += 1
-    if item.isSmall { smallInFlight += 1 }
   }
 
   /// Frees a slot; nil when it is not taken.
@@ -75,9 +65,7 @@ final class StreamSlots {
     isTaken[slot] = false
     inFlight -= 1
     order[inFlight] = Int32(truncatingIfNeeded: slot)
-    let item = (slots + slot).move()
-    if item.isSmall { smallInFlight -= 1 }
-    return item
+    return (slots + slot).move()
   }
 
   subscript(slot: Int) -> Slot? { isTaken[slot] ? slots[slot] : nil }
@@ -88,7 +76,7 @@ final class StreamSlots {
   func giveUpProbe(_ slot: Int) {
     guard isTaken[slot] else { return }
     slots[slot].push.isProbe = false
-    slots[slot].push.loss.giveUp()
+    slots[slot].push.loss.isGivenUp = true
     slots[slot].isReset = true
   }
 

@@ -34,21 +34,17 @@ final class BinaryConnection: PushConnection {
   private var hasJudged = false
   private var greetedAt: UInt64 = 0
   private var lastSentAt: UInt64 = 0
-  var carriesSuspects = false
-  var carriesSilent = false
   /// No provider token: the interface has no place for one.
   let shown: PresentedCredentials
   /// A gateway closes where another server would say so.
   let wasSentAway = false
-  let tookBeforeOthers: Int? = nil
   /// It has no streams to take.
   let cut = StreamCut()
   let openedAt: UInt64
-  let takenBefore: UInt64
 
   init(
     _ setup: RouteSetup, acceptedAfter: Duration, firstIdentifier: UInt32, pool: ConnectionPool,
-    traffic: RouteTraffic, judge: AnswerJudge, signals: RouteSignals
+    judge: AnswerJudge, signals: RouteSignals
   ) {
     self.setup = setup
     loop = setup.loop
@@ -61,7 +57,6 @@ final class BinaryConnection: PushConnection {
       firstIdentifier: firstIdentifier)
     lookInterval = min(max(acceptedAfter / 4, .milliseconds(5)), .milliseconds(500))
     openedAt = setup.loop.now
-    takenBefore = traffic.lastAcceptedAt
     shown = PresentedCredentials(setup.credentials)
   }
 
@@ -75,11 +70,10 @@ final class BinaryConnection: PushConnection {
 
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { window.count }
-  /// Whoever is behind one that is refused goes again: nobody goes beside the others.
-  var streamCapacity: StreamCapacity {
+  var capacity: Int {
     guard machine.phase == .open, let transport, transport.pendingBytes < Self.outputLimit
-    else { return StreamCapacity(0) }
-    return StreamCapacity(window.room)
+    else { return 0 }
+    return window.room
   }
 
   var streams: Int { machine.phase == .open ? window.capacity : 0 }
@@ -226,10 +220,6 @@ final class BinaryConnection: PushConnection {
   // MARK: what only answers could say
 
   func tick(now: UInt64) {}
-  var silentPushes: Int { 0 }
-  func holdsSilentPushes(of tally: SegmentTally) -> Bool { false }
-  func learned(_ time: UInt64) {}
-  func isHeldUp(at now: UInt64) -> Bool { false }
   func oldestProbe(of topic: String) -> UInt64? { nil }
   func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int { 0 }
 }

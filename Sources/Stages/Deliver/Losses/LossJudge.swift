@@ -3,18 +3,27 @@ import Model
 
 /// What follows when a connection is lost with pushes in flight. The rule is `LossRule`'s.
 final class LossJudge {
-  /// For others to be taken and a connection to be made: some round trips.
-  private static let soon: Duration = .milliseconds(50)
+  /// Nanoseconds between two notices of losses.
+  private static let reportInterval: UInt64 = 10_000_000_000
   /// Nanoseconds.
   private static let longestForOthers: UInt64 = 8_000_000_000
+  /// Pushes that are remembered of those that went alone.
+  private static let remembered = 64
+  /// More than a quarter of those that go alone are lost: it is not up to them. Three that are lost
+  /// are not many.
+  private static let commonShare = 0.25
+  private static let fewestLost = 3
 
   private let setup: RouteSetup
   private let loop: EventLoop
   private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
-  private var lossLog = LossLog()
-  private var lossCount = LossCount()
+  /// Pushes that went alone, and those of them that were lost though others were accepted.
+  private var alone = AnswerSample()
+  /// Since the last notice: one at once, and those that follow soon together.
+  private var unreported = (connections: 0, pushes: 0, reason: "")
+  private var reportedAt: UInt64?
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting
@@ -31,53 +40,57 @@ final class LossJudge {
     if orphans.contains(where: { $0.history.losses == 0 }) {
       traffic.lost(openedAt: connection.openedAt, at: loop.now)
     }
-    if !orphans.isEmpty { lossCount.count(orphans.count, reason: reason) }
-    report()
-    guard connection.carriesSuspects else {
-      // Others were sent on it, so that nothing was alone there.
-      return lost(
-        orphans.map { push in
-          var push = push
-          push.loss.joined()
-          return push
-        })
+    if !orphans.isEmpty {
+      unreported.connections += 1
+      unreported.pushes += orphans.count
+      unreported.reason = reason
     }
+    report()
     lost(orphans)
   }
 
   /// Tells operators what was lost; called now and then, and at a loss.
   func report() {
-    guard let lost = lossCount.due(at: loop.now) else { return }
+    let now = loop.now
+    guard unreported.connections > 0 else { return }
+    if let reportedAt, now &- reportedAt < Self.reportInterval { return }
     setup.options.report(
       .lost(
-        setup.target.endpoint, connections: lost.connections, pushes: lost.pushes,
-        reason: lost.reason))
+        setup.target.endpoint, connections: unreported.connections, pushes: unreported.pushes,
+        reason: unreported.reason))
+    unreported = (0, 0, "")
+    reportedAt = now
   }
 
-  /// They were in flight when their connection was lost; or one was never answered.
-  func lost(_ pushes: [ReadyPush]) {
-    guard !pushes.isEmpty else { return }
-    // While the worker leaves, what is lost leaves its segment, as what may have arrived.
-    guard !waiting.isLeaving else {
-      for push in pushes.map(topics.back) where !push.isAbandoned { leave(push) }
-      return
-    }
-    lossLog.add(at: loop.now)
-    var divided: [ReadyPush] = []
+  /// They were in flight when their connection was lost, or one was never answered there.
+  private func lost(_ pushes: [ReadyPush]) {
     for push in pushes.map(topics.back) where !push.isAbandoned {
-      guard !push.loss.isGivenUp else {
+      if waiting.isLeaving {
+        // While the worker leaves it leaves its segment, as what may have arrived.
+        leave(push)
+      } else if push.loss.isGivenUp {
         waitForOthers(push)
-        continue
-      }
-      let (counted, verdict) = judge(push)
-      switch verdict {
-      case .divide: divided.append(counted)
-      case .soon: waiting.waitOut(counted, tries: 1, atMost: Self.soon)
-      case .wait(let tries): waiting.waitOut(counted, tries: tries, atLeast: .zero)
-      case .reject: counted.settle(as: .rejected(.unanswered))
+      } else {
+        divide(push)
       }
     }
-    waiting.suspect(divided)
+  }
+
+  private func divide(_ push: ReadyPush) {
+    let loss = LossRule.Loss(
+      isAlone: push.loss.isAlone, wereOthersAccepted: wereOthersTaken(since: push.loss.lastAt),
+      isCommon: alone.failures > Self.fewestLost && alone.share > Self.commonShare)
+    if loss.isAlone, loss.wereOthersAccepted { note(alone: push, isLost: true) }
+    var push = push
+    let (losses, verdict) = LossRule.judge(loss, losses: Int(push.history.losses))
+    push.history.countLoss(all: losses)
+    push.loss.lastAt = loop.now
+    push.loss.isAlone = false
+    switch verdict {
+    case .probe: waiting.probe(push)
+    case .backOff(let tries): waiting.waitOut(push, tries: tries, atLeast: .zero)
+    case .reject: push.settle(as: .rejected(.unanswered))
+    }
   }
 
   /// Others had an answer since then.
@@ -93,18 +106,17 @@ final class LossJudge {
     // that: who says of a device that it has had too much has looked at it.
     let isItsOwn = traffic.lastLookedAt > sentAt
     push.history.countSilence(suspicion: isItsOwn ? LossRule.silence : 0)
-    push.loss.silenced(at: loop.now)
     guard push.history.suspicion < LossRule.mostSuspicion else {
       return push.settle(as: .rejected(.unanswered))
     }
     push.backOffs += 1
-    if isItsOwn { waiting.silent(push) } else { waiting.waitOut(push, tries: push.backOffs) }
+    waiting.waitOut(push, tries: push.backOffs)
   }
 
   /// Others ask now whether credentials are taken. It goes again when they have had their time.
   private func waitForOthers(_ push: ReadyPush) {
     var push = push
-    push.loss.lost(at: loop.now)
+    push.loss = LossTrace(lastAt: loop.now)
     push.history.countLoss(all: LossRule.judge(.init(), losses: Int(push.history.losses)).losses)
     let answerTime = topics.topic(named: push.topic).gate.answerTime
     waiting.wait(push, until: loop.now &+ min(answerTime, Self.longestForOthers))
@@ -117,28 +129,13 @@ final class LossJudge {
     waiting.postpone(push)
   }
 
-  private func judge(_ push: ReadyPush) -> (ReadyPush, LossRule.Verdict) {
-    var push = push
-    var loss = LossRule.Loss()
-    loss.isAlone = push.loss.isAlone
-    loss.wereOthersTaken = traffic.lastAcceptedAt > push.loss.lastAt
-    if isFirstAlone(push), loss.wereOthersTaken { lossLog.lone(isLost: true) }
-    loss.isProof = push.loss.isProof && !lossLog.isCommon
-    loss.isLikely = push.loss.isLikely
-    push.loss.lost(at: loop.now, speaksAgainst: loss.isProof)
-    loss.isOnlyCause = lossLog.isOnlyCause(push.loss, at: loop.now)
-    let (losses, verdict) = LossRule.judge(loss, losses: Int(push.history.losses))
-    push.history.countLoss(all: losses)
-    return (push, verdict)
-  }
+  /// A push that went alone had an answer.
+  func loneWasAnswered(_ push: ReadyPush) { note(alone: push, isLost: false) }
 
-  func loneWasAnswered(_ push: ReadyPush) {
-    if isFirstAlone(push) { lossLog.lone(isLost: false) }
-  }
-
-  /// Lost in ordinary traffic and among suspects at most. One that is lost over and over is one
-  /// voice among others.
-  private func isFirstAlone(_ push: ReadyPush) -> Bool {
-    push.loss.isAlone && push.history.losses <= 2
+  /// One that is lost over and over is one voice among others.
+  private func note(alone push: ReadyPush, isLost: Bool) {
+    guard Int(push.history.losses) <= ProbeQueue.together.count + 1 else { return }
+    alone.add(AnswerSample(answers: 1, failures: isLost ? 1 : 0))
+    if alone.answers > Self.remembered { alone.halve() }
   }
 }

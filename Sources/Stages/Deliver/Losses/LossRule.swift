@@ -1,61 +1,60 @@
 import Model
 
-/// What a lost connection says about the pushes that were in flight in it, and what follows. A
-/// server may close connections at one token; it may also close each after some answers, or take
-/// nothing for a while, and then none of those in flight is why. A pure rule.
+/// What the loss of a connection says about a push that was in flight on it: a pure rule.
 ///
-/// Every loss counts, and so many end a push: it may have been on its device each time. A loss that
-/// speaks against the push counts more, and two of those are enough. One alone is enough where no
-/// other connection is lost: nothing else is left to be why.
+/// A push that was in flight may be on its device already, so that each loss counts, wherever the
+/// push goes next: `most` of them end it as unanswered. Until then it goes on probe connections,
+/// with fewer others after each loss (`ProbeQueue`), and in the end alone on a new connection. If
+/// that is lost while other pushes are accepted, it is this push that the server closes connections
+/// for, and the loss counts as `alone`.
 enum LossRule {
-  /// Losses of a push that was in every connection that was lost.
-  static let ofOnlyCause = 3
-  /// What ends any push. With the waits between them, a server may be out of order for most of a
-  /// minute before a push that is the only one there is ends like this.
+  /// Losses that end a push. With the back-offs between them, a server may be out of order for most
+  /// of a minute before the only push that there is ends like this.
   static let most = 8
-  /// What a loss counts that speaks against its push.
-  static let proof = 3
-
-  /// What a silence counts of a push whose connection was well, in hundredths of a try: three end
-  /// it.
+  /// What a loss counts of a push that was alone while others were accepted: two end it.
+  static let alone = 3
+  /// What a silence counts of a push that had no answer on a connection that was well, in
+  /// hundredths of a try: three end it.
   static let silence: UInt16 = 334
   static let mostSuspicion = 10 * PushHistory.wholeTry
 
   struct Loss: Equatable {
-    /// Nothing else was in flight in the connection.
+    /// Nothing else had been sent on the connection.
     var isAlone = false
-    /// It was a new connection, which the server cannot have been about to close, and it was
-    /// opened when the server was known to be in order: others had been taken since the push was
-    /// lost before. Pushes that are alone are rarely lost.
-    var isProof = false
-    /// Every connection that was lost lately was lost with this push.
-    var isOnlyCause = false
-    /// Since it was lost before. Where nobody is, it is the server and not the push.
-    var wereOthersTaken = false
-    /// An earlier loss spoke against it.
-    var isLikely = false
+    /// Since the push was lost before.
+    var wereOthersAccepted = false
+    /// Many pushes are lost that are alone: it is not up to them.
+    var isCommon = false
   }
 
   enum Verdict: Equatable {
-    /// Goes again with fewer others, or alone.
-    case divide
-    /// Goes again alone when some others have been taken, which is soon: while they are, it can be
-    /// told whether it is the push.
-    case soon
-    /// Goes again alone, after a back-off: the first, the second... While nothing is taken, a
-    /// server is not asked more often than one that cannot be reached.
-    case wait(tries: Int)
+    /// It goes on a probe connection.
+    case probe
+    /// It does so after a back-off, the first, the second…: a server that accepts nothing is asked
+    /// no more often than one that cannot be reached.
+    case backOff(tries: Int)
     /// It is the push.
     case reject
   }
 
   /// - Parameter losses: of the push before, as its history counts them.
   static func judge(_ loss: Loss, losses: Int) -> (losses: Int, verdict: Verdict) {
-    guard loss.isAlone else { return (min(losses + 1, most - 1), .divide) }
-    let counted = min(losses + (loss.isProof ? proof : 1), most)
-    let isOnlyCause = loss.isOnlyCause && loss.wereOthersTaken && losses + 1 >= ofOnlyCause
-    guard counted < most, !isOnlyCause else { return (counted, .reject) }
-    if loss.wereOthersTaken { return (counted, .soon) }
-    return (counted, .wait(tries: loss.isLikely ? counted - 1 : counted + 2))
+    guard loss.isAlone else { return (min(losses + 1, most - 1), .probe) }
+    let speaksAgainst = loss.wereOthersAccepted && !loss.isCommon
+    let counted = min(losses + (speaksAgainst ? alone : 1), most)
+    guard counted < most else { return (counted, .reject) }
+    return (counted, loss.wereOthersAccepted ? .probe : .backOff(tries: counted))
   }
+}
+
+/// What only this route knows of a push that was lost.
+struct LossTrace: Equatable {
+  /// Monotonic nanoseconds; 0: not lost here.
+  var lastAt: UInt64 = 0
+  /// It was sent last as the first and only push of its connection.
+  var isAlone = false
+  /// It was given up as one that asks whether credentials are taken: others ask now.
+  var isGivenUp = false
+  /// A GOAWAY said that the server had not looked at it.
+  var wasLeftOut = false
 }

@@ -35,23 +35,15 @@ final class FanOutLine {
     let since: UInt64
   }
 
-  /// Nanoseconds; twice as many with each refusal.
-  private static let askAgainAfter: UInt64 = 250_000_000
-  private static let askAgainAtLast: UInt64 = 5_000_000_000
-
   private let environment: APNsEnvironment
   private(set) var fanOut: FanOut
   var kind: Kind
   private var returned = Queue<ReadyPush>()
-  /// What came back unseen by any server, or had not been sent: it goes before what is tried again.
-  private var unseen = Queue<ReadyPush>()
   private var ranges = Queue<Range>()
   /// A push that came back was the last that left: those that come back take turns with new ones.
   private var isNewOnesTurn = false
   /// Pushes that did not come back.
   private(set) var freshCount = 0
-  /// The number of the turn in which one that came back was last sent beside the others.
-  var returnTurn = 0
 
   init(_ fanOut: FanOut, environment: APNsEnvironment) {
     self.fanOut = fanOut
@@ -62,28 +54,10 @@ final class FanOutLine {
   var room: Room { Room(fanOut, isStuck: kind == .stuck) }
   /// Its limits let something go.
   var mayGo: Bool { fanOut.allowance > 0 }
-  var returnedCount: Int { unseen.count + returned.count }
-  private var firstReturned: ReadyPush? { unseen.first ?? returned.first }
-  var count: Int { freshCount + returnedCount }
+  var count: Int { freshCount + returned.count }
 
   /// When the batch came that is sent from next; nil when none waits.
   var oldest: UInt64? { ranges.first?.since }
-
-  /// Nothing of it was ever sent.
-  var isNew: Bool {
-    guard !fanOut.isTried, let run = upcoming(atMost: 1), case .batches = run.place else {
-      return false
-    }
-    return !run.first.isAnotherTry
-  }
-
-  /// Whether a push may be sent beside the rate, to see whether it is taken by now. The first may
-  /// have been for the only device that is refused.
-  func mayAsk(at now: UInt64) -> Bool {
-    guard fanOut.isTried else { return true }
-    let rest = min(Self.askAgainAtLast, Self.askAgainAfter << UInt64(min(fanOut.failures, 8)))
-    return kind == .stuck && now &- fanOut.sentAt >= rest
-  }
 
   /// An empty one is another fan-out's from now on.
   func reuse(for fanOut: FanOut, isStuck: Bool) {
@@ -94,10 +68,8 @@ final class FanOutLine {
   /// Keeps no batch of which nothing is sent any more.
   func clear() {
     returned.removeAll()
-    unseen.removeAll()
     ranges.removeAll()
     isNewOnesTurn = false
-    returnTurn = 0
   }
 
   /// Takes the pushes before `end`, `count` of which are sent in the batch's order.
@@ -106,16 +78,13 @@ final class FanOutLine {
     freshCount += count
   }
 
-  func putBack(_ push: ReadyPush) {
-    if push.isAnotherTry { returned.append(push) } else { unseen.append(push) }
-  }
+  func putBack(_ push: ReadyPush) { returned.append(push) }
 
   /// What is sent next; nil when nothing is here that may go.
-  /// - Parameter onlyFresh: nothing that came back.
-  func upcoming(atMost limit: Int, onlyFresh: Bool = false) -> ReadyRun? {
+  func upcoming(atMost limit: Int) -> ReadyRun? {
     let limit = min(limit, fanOut.allowance)
     guard limit > 0 else { return nil }
-    let back = onlyFresh ? nil : firstReturned
+    let back = returned.first
     if !isNewOnesTurn || ranges.isEmpty, let back { return ReadyRun(back, from: .returned) }
     while var range = ranges.first {
       if range.isPlain {
@@ -137,20 +106,9 @@ final class FanOutLine {
     return back.map { ReadyRun($0, from: .returned) }
   }
 
-  /// Whether something came back that may go beside others.
-  /// - Parameter mayRetry: also what was sent before.
-  func returns(mayRetry: Bool) -> Bool {
-    !unseen.isEmpty || (mayRetry && !returned.isEmpty)
-  }
-
-  /// Of those that came back; nil when none may go.
-  var upcomingReturned: ReadyRun? {
-    fanOut.allowance > 0 ? firstReturned.map { ReadyRun($0, from: .returned) } : nil
-  }
-
   /// One that came back has left.
   func dropReturned() {
-    if unseen.popFirst() == nil { _ = returned.popFirst() }
+    _ = returned.popFirst()
     isNewOnesTurn = true
   }
 
@@ -165,12 +123,11 @@ final class FanOutLine {
 
   func contains(_ tally: SegmentTally) -> Bool {
     ranges.contains { $0.batch.tally === tally } || returned.contains { $0.tally === tally }
-      || unseen.contains { $0.tally === tally }
   }
 
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
-    var found = (unseen.all + returned.all).filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+    var found = returned.all.filter(\.isFirst).map { (tally: $0.tally, count: 1) }
     for range in ranges.all {
       let count = rest(of: range).count
       if count > 0 { found.append((range.batch.tally, count)) }
@@ -179,11 +136,8 @@ final class FanOutLine {
   }
 
   func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
-    var taken = (unseen.all + returned.all).filter { isWanted($0.batch) }
-    if !taken.isEmpty {
-      unseen.remove { isWanted($0.batch) }
-      returned.remove { isWanted($0.batch) }
-    }
+    var taken = returned.all.filter { isWanted($0.batch) }
+    if !taken.isEmpty { returned.remove { isWanted($0.batch) } }
     let wanted = ranges.all.filter { isWanted($0.batch) }
     for range in wanted {
       let rest = rest(of: range)

@@ -18,7 +18,6 @@ struct FanOutTurns {
   /// Who has the turn, as long as something of it is left.
   private(set) var current: FanOutLine?
   private var left = 0
-  private var returnTurns = 0
 
   /// Small ones first, those that are stuck last.
   var all: [FanOutLine] { lines.flatMap { $0 } }
@@ -27,9 +26,9 @@ struct FanOutTurns {
   var mayGo: Bool { limited == 0 || lines.joined().contains(where: \.mayGo) }
 
   /// More could be sent: those that limits hold up say so.
-  func lack(_ filter: TurnFilter) {
+  func lack() {
     guard limited > 0 else { return }
-    for line in lines.joined() where !line.mayGo && filter.admits(line) { line.fanOut.lack() }
+    for line in lines.joined() where !line.mayGo { line.fanOut.lack() }
   }
 
   /// A limit may hold up some of them.
@@ -49,82 +48,50 @@ struct FanOutTurns {
     if !line.fanOut.limits.isEmpty { limited -= 1 }
   }
 
-  /// Whose turn it is, and how many pushes of it may go; nil when nobody waits that may. Whom the
-  /// filter does not admit loses what is left of its turn.
+  /// Whose turn it is, and how many pushes of it may go; nil when nobody waits that may.
   /// - Parameter length: pushes of a turn that begins.
-  mutating func next(
-    length: Int, _ filter: TurnFilter = .none
-  ) -> (line: FanOutLine, left: Int)? {
-    // It takes nobody's turn: large ones have what they may have in flight.
-    guard !filter.onlySmall else { return rotate(.small, filter).map { ($0, length) } }
-    if let current, left > 0, mayGo(current, filter) {
+  mutating func next(length: Int) -> (line: FanOutLine, left: Int)? {
+    if let current, left > 0, mayGo(current) {
       // The turns may be shorter by now.
       left = min(left, length)
       return (current, left)
     }
     left = length
-    current = nextStuck(filter) ?? nextOther(filter)
+    current = nextStuck() ?? nextOther()
     return current.map { ($0, length) }
   }
 
-  /// Whether somebody waits that may go.
-  func mayGo(_ filter: TurnFilter) -> Bool {
-    FanOutLine.Kind.allCases.contains { waits($0, filter) }
-  }
+  private func mayGo(_ line: FanOutLine) -> Bool { limited == 0 || line.mayGo }
 
-  private func mayGo(_ line: FanOutLine, _ filter: TurnFilter) -> Bool {
-    (limited == 0 || line.mayGo) && (filter == .none || filter.admits(line))
-  }
-
-  private mutating func nextStuck(_ filter: TurnFilter) -> FanOutLine? {
-    guard waits(.stuck, filter) else { return nil }
-    guard othersSince >= Self.turnsBefore || !waits(.small, filter) && !waits(.large, filter)
-    else {
+  private mutating func nextStuck() -> FanOutLine? {
+    guard waits(.stuck) else { return nil }
+    guard othersSince >= Self.turnsBefore || !waits(.small) && !waits(.large) else {
       othersSince += 1
       return nil
     }
     othersSince = 0
-    return rotate(.stuck, filter)
+    return rotate(.stuck)
   }
 
-  private mutating func nextOther(_ filter: TurnFilter) -> FanOutLine? {
-    let areLarge = waits(.large, filter)
-    guard waits(.small, filter), !areLarge || smallSince < Self.turnsBefore else {
+  private mutating func nextOther() -> FanOutLine? {
+    let areLarge = waits(.large)
+    guard waits(.small), !areLarge || smallSince < Self.turnsBefore else {
       smallSince = 0
-      return rotate(.large, filter)
+      return rotate(.large)
     }
     smallSince = areLarge ? smallSince + 1 : 0
-    return rotate(.small, filter)
+    return rotate(.small)
   }
 
-  private func waits(_ kind: FanOutLine.Kind, _ filter: TurnFilter) -> Bool {
-    limited == 0 && filter == .none
-      ? !lines[kind.rawValue].isEmpty
-      : lines[kind.rawValue].contains { mayGo($0, filter) }
-  }
-
-  /// Who has something that came back, and has had none of it sent for longest. It takes nobody's
-  /// turn.
-  mutating func nextReturning(_ filter: TurnFilter, mayRetry: Bool) -> FanOutLine? {
-    let line = lines.joined()
-      .filter { $0.returns(mayRetry: mayRetry) && mayGo($0, filter) }
-      .min { $0.returnTurn < $1.returnTurn }
-    returnTurns += 1
-    line?.returnTurn = returnTurns
-    return line
-  }
-
-  /// Some pushes go before their turn.
-  mutating func begin(_ line: FanOutLine, left pushes: Int) {
-    current = line
-    left = pushes
+  private func waits(_ kind: FanOutLine.Kind) -> Bool {
+    limited == 0 ? !lines[kind.rawValue].isEmpty : lines[kind.rawValue].contains(where: \.mayGo)
   }
 
   mutating func took(_ pushes: Int) { left -= pushes }
 
-  private mutating func rotate(_ kind: FanOutLine.Kind, _ filter: TurnFilter) -> FanOutLine? {
+  private mutating func rotate(_ kind: FanOutLine.Kind) -> FanOutLine? {
     let kind = kind.rawValue
-    guard let index = lines[kind].firstIndex(where: { mayGo($0, filter) }) else { return nil }
+    guard let index = lines[kind].firstIndex(where: mayGo) else { return nil }
     if lines[kind].count > 1 { lines[kind].append(lines[kind].remove(at: index)) }
     return lines[kind].last
   }

@@ -14,8 +14,6 @@ struct ReadyQueue {
   private var spare: FanOutLine?
   /// Of all that are here.
   private(set) var count = 0
-  /// Of them, those that came back.
-  private(set) var returnedCount = 0
 
   init(environment: APNsEnvironment, stuck: StuckFanOuts = StuckFanOuts()) {
     self.environment = environment
@@ -48,14 +46,10 @@ struct ReadyQueue {
   }
 
   /// More could be sent: fan-outs that limits hold up say so.
-  func lack(_ filter: TurnFilter) { turns.lack(filter) }
+  func lack() { turns.lack() }
 
   /// Whether the limits of fan-outs let something go.
   var mayGo: Bool { turns.mayGo || !refused.isEmpty }
-  /// Whether a push is here that may go.
-  func mayGo(_ filter: TurnFilter) -> Bool {
-    turns.mayGo(filter) || (!filter.onlySmall && !refused.isEmpty)
-  }
 
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {
@@ -75,9 +69,6 @@ struct ReadyQueue {
 
   /// Pushes of a fan-out.
   func count(of fanOut: FanOut) -> Int { lines[ObjectIdentifier(fanOut)]?.count ?? 0 }
-
-  /// Of them, those that came back.
-  func returned(of fanOut: FanOut) -> Int { lines[ObjectIdentifier(fanOut)]?.returnedCount ?? 0 }
 
   func contains(_ tally: SegmentTally) -> Bool {
     lines[ObjectIdentifier(tally.fanOut)]?.contains(tally) == true
@@ -126,7 +117,6 @@ struct ReadyQueue {
   mutating func putBack(_ push: ReadyPush) {
     line(of: push.tally.fanOut).putBack(push)
     count += 1
-    returnedCount += 1
   }
 
   /// For a push whose credentials were refused.
@@ -141,50 +131,15 @@ struct ReadyQueue {
   /// before.
   /// - Parameters:
   ///   - turn: pushes of a fan-out before it is another's turn.
-  ///   - filter: what alone may go. Those whose credentials were refused go on no stream that is
-  ///     kept, and whatever was sent before.
   mutating func upcoming(
-    atMost limit: Int, refusedFirst: Bool = true, turn: Int = RouteTopics.pushesPerTurn,
-    _ filter: TurnFilter = .none
+    atMost limit: Int, refusedFirst: Bool = true, turn: Int = RouteTopics.pushesPerTurn
   ) -> ReadyRun? {
-    if !filter.onlySmall, refusedFirst, let push = refused.last {
-      return ReadyRun(push, from: .refusedLast)
+    if refusedFirst, let push = refused.last { return ReadyRun(push, from: .refusedLast) }
+    if let (line, left) = turns.next(length: turn) {
+      return line.upcoming(atMost: min(limit, left))
     }
-    if let (line, left) = turns.next(length: turn, filter) {
-      return line.upcoming(atMost: min(limit, left), onlyFresh: filter.onlyFresh)
-    }
-    guard !filter.onlySmall else { return nil }
     // In turn: the same push must not be the only one that asks.
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
-  }
-
-  /// The next of those that came back, of all fan-outs by turns; it takes nobody's turn. It stays
-  /// here until it is dropped.
-  /// - Parameter mayRetry: also one that was sent before.
-  mutating func upcomingReturned(_ filter: TurnFilter, mayRetry: Bool = true) -> ReadyRun? {
-    guard returnedCount > 0 else { return nil }
-    return turns.nextReturning(filter, mayRetry: mayRetry)?.upcomingReturned
-  }
-
-  /// What may go ahead of the others while a server takes next to nothing; as `upcoming`.
-  /// - Parameter asking: also one push of a fan-out of which none was sent here, or none for a
-  ///   while where it gets nowhere; first of one that is new.
-  mutating func ahead(atMost limit: Int, asking: Bool, at now: UInt64) -> ReadyRun? {
-    var asks: FanOutLine?
-    for line in turns.all where line.mayGo {
-      let credit = line.fanOut.credit
-      if credit > 0 { return begin(line, min(limit, credit)) }
-      guard asking else { continue }
-      if line.isNew { return begin(line, 1) }
-      if asks == nil, line.mayAsk(at: now) { asks = line }
-    }
-    return asks.flatMap { begin($0, 1) }
-  }
-
-  private mutating func begin(_ line: FanOutLine, _ pushes: Int) -> ReadyRun? {
-    guard let run = line.upcoming(atMost: pushes) else { return nil }
-    turns.begin(line, left: run.count)
-    return run
   }
 
   /// The first `sent` of what was upcoming have left.
@@ -197,7 +152,6 @@ struct ReadyQueue {
       guard let line = lines[ObjectIdentifier(run.first.tally.fanOut)] else { return }
       if case .returned = run.place {
         line.dropReturned()
-        returnedCount -= sent
       } else {
         line.dropFresh(sent)
       }
@@ -229,9 +183,7 @@ struct ReadyQueue {
       refused.removeAll { isWanted($0.batch) }
     }
     for line in turns.all {
-      returnedCount -= line.returnedCount
       taken += line.take(where: isWanted)
-      returnedCount += line.returnedCount
       if line.count == 0 { forget(line) }
     }
     count -= taken.count

@@ -20,21 +20,15 @@ final class TopicQueue {
     queue = ReadyQueue(environment: environment, stuck: stuck)
   }
 
-  /// - Parameter filter: what alone may go. Where credentials are in doubt, who asks goes whatever
-  ///   was sent before, but on no stream that is kept.
-  func canSend(at now: UInt64, _ filter: TurnFilter = .none) -> Bool {
+  func canSend(at now: UInt64) -> Bool {
     queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
-      && (filter == .none || (gate.isOpen ? queue.mayGo(filter) : !filter.onlySmall))
   }
 
   /// What is sent next; one push at a time while credentials are in doubt.
   /// - Parameter turn: pushes of a fan-out before it is another's turn.
-  func upcoming(
-    atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn, _ filter: TurnFilter = .none
-  ) -> ReadyRun? {
+  func upcoming(atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn) -> ReadyRun? {
     queue.upcoming(
-      atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn,
-      gate.isOpen ? filter : .none)
+      atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn)
   }
 
   /// Pushes have left the queue, for a connection or for good.

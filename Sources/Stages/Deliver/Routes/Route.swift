@@ -4,7 +4,7 @@ import Telemetry
 
 /// The way of a lane's pushes to one of Apple's environments. It joins the parts, which hold what
 /// is known: what is ready stands in `RouteTopics`, what waits in `RouteWaiting`; `PushSender` and
-/// `HelperSender` hand it out to the connections of `ConnectionPool`; what comes back is judged by
+/// `ProbeSender` hand it out to the connections of `ConnectionPool`; what comes back is judged by
 /// `AnswerJudge` and `LossJudge`. Confined to its lane's loop.
 final class Route {
   let environment: APNsEnvironment
@@ -19,7 +19,7 @@ final class Route {
   private let losses: LossJudge
   private let answers: AnswerJudge
   private let sender: PushSender
-  private let helpers: HelperSender
+  private let probes: ProbeSender
   let topics: RouteTopics
   let traffic: RouteTraffic
   let pool: ConnectionPool
@@ -60,8 +60,7 @@ final class Route {
       setup, topics: topics, traffic: traffic, waiting: waiting, openness: openness,
       answers: answers, losses: losses, signals: signals)
     sender = PushSender(topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
-    helpers = HelperSender(
-      pool: pool, topics: topics, traffic: traffic, waiting: waiting, sender: sender)
+    probes = ProbeSender(pool: pool, topics: topics, waiting: waiting, sender: sender)
     signals.pump = { [weak self] in self?.pump() }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
   }
@@ -96,35 +95,25 @@ final class Route {
       }
     let now = loop.now
     slowness.appended(at: now)
-    // Of stragglers some were tried before, and wait until they may be tried again.
-    let isHeld = !batch.tally.mayStraggle && traffic.failsByItself(batch.tally.fanOut)
-    let (taken, end) = topic.queue.append(batch, atMost: isHeld ? 0 : room, at: now)
+    let (taken, end) = topic.queue.append(batch, atMost: room, at: now)
     if topic.counts(batch.tally) { batch.tally.willSend(taken) }
-    if taken < batch.entries.count { appendOthers(of: batch, from: end, areHeld: isHeld) }
+    if taken < batch.entries.count { appendOthers(of: batch, from: end) }
     start()
     signals.schedulePump()
   }
 
-  /// What an ordinary queue does not take: suspects, pushes for which there is no room to wait, and
-  /// those that are held.
-  private func appendOthers(of batch: PushBatch, from end: Int, areHeld: Bool) {
+  /// What an ordinary queue does not take: pushes that were lost before, and those for which there
+  /// is no room to wait.
+  private func appendOthers(of batch: PushBatch, from end: Int) {
     let entries = batch.entries
-    var lost: [ReadyPush] = []
     for index in entries.indices where entries[index].environment == environment {
       let push = ReadyPush(batch: batch, index: index, history: entries[index].history)
-      if push.history.losses > 1 {
-        waiting.suspect([push])
-      } else if push.history.losses > 0 {
-        lost.append(push)
+      if push.history.losses > 0 {
+        waiting.probe(push)
       } else if index >= end {
-        if areHeld {
-          waiting.hold(push)
-        } else {
-          waiting.postpone(push)
-        }
+        waiting.postpone(push)
       }
     }
-    waiting.suspect(lost)
   }
 
   // MARK: handing out
@@ -135,7 +124,6 @@ final class Route {
       topics.set(stuck: traffic.stuck)
       waiting.enqueueDue(at: now)
       fill(now: now)
-      if waiting.hasDue(at: now) { signals.schedulePump() }
     }
     pool.places.flush()
     if !topics.isOpen { updateOpenness() }
@@ -145,12 +133,12 @@ final class Route {
   }
 
   private func fill(now: UInt64) {
-    guard waiting.suspectCount > 0 || topics.hasPushes else { return }
+    guard waiting.probeCount > 0 || topics.hasPushes else { return }
     guard let proof = credentials.proof(now: now) else { return }
     pool.show(proof, at: now)
     pool.wakeResting()
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: proof.token)
-    helpers.fillSuspects(round)
+    probes.fill(round)
     pool.beginTurn()
     for offset in pool.places.ordinary {
       if let connection = pool.places.inTurn(offset) {
@@ -158,7 +146,6 @@ final class Route {
       }
     }
     pool.replaceCut(at: now)
-    if traffic.isCareful { helpers.fillHelpers(round) }
   }
 
   /// Something of what waits may go then.
@@ -167,7 +154,7 @@ final class Route {
     pumpTimer = nil
     guard !waiting.isLeaving else { return }
     let now = loop.now
-    var due = waiting.nextDue(after: now)
+    var due = waiting.nextDue
     if let opensAt = topics.opensAt(after: now) { due = min(due ?? .max, opensAt) }
     // Without a bound, as nearly always, nothing is counted.
     if let opensAt = traffic.overload.opensAt(now), topics.sendableCount(at: now) > 0 {
@@ -189,13 +176,12 @@ final class Route {
     pool.closeIdle(now)
     pool.openDue()
     waiting.expire()
-    waiting.countHeld()
     if topics.isOpen, topics.sendableCount(at: now) == 0 { traffic.rests(at: now) }
     updateOpenness()
     credentials.forget(at: now)
     signals.whenReadyMayHaveShrunk()
     // What waits now waits for a connection.
-    if waiting.suspectCount > 0 || topics.hasPushes { pump() }
+    if waiting.probeCount > 0 || topics.hasPushes { pump() }
     pool.resize(at: now)
   }
 
@@ -226,12 +212,8 @@ final class Route {
   var isHoldingUp: Bool { slowness.isHoldingUp }
   var yields: Bool { slowness.yields }
 
-  func isStuck(_ fanOut: FanOut) -> Bool { topics.stuck.contains(fanOut) }
-
   /// Whether a fan-out gets nowhere here, whatever becomes of others.
-  func getsNowhere(_ fanOut: FanOut) -> Bool {
-    isStuck(fanOut) || traffic.failsByItself(fanOut)
-  }
+  func isStuck(_ fanOut: FanOut) -> Bool { topics.stuck.contains(fanOut) }
 
   func isInUse(at now: UInt64) -> Bool { slowness.isInUse(at: now) }
 
@@ -244,12 +226,7 @@ final class Route {
 
   // MARK: a segment's end
 
-  /// Not of one that must wait here for an answer anyway: what leaves it is sent only when it has
-  /// settled.
-  func postponeWaiting(of tally: SegmentTally) {
-    let hasSilent = pool.places.all.contains { $0.holdsSilentPushes(of: tally) }
-    if !hasSilent { waiting.postponeWaiting(of: tally) }
-  }
+  func postponeWaiting(of tally: SegmentTally) { waiting.postponeWaiting(of: tally) }
   func postponeAll(of tally: SegmentTally) { waiting.postponeAll(of: tally) }
   func settleAll(of tally: SegmentTally) { waiting.settleAll(of: tally) }
   func abandon(_ tally: SegmentTally) { waiting.abandon(tally) }

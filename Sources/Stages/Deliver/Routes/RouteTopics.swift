@@ -11,10 +11,6 @@ final class RouteTopics {
   }
 
   private var turn = Turn()
-  /// Of what is sent of small fan-outs alone.
-  private var smallTurn = Turn()
-  /// The topic of what came back last and was sent beside the others.
-  private var returnTurn = 0
   /// Pushes of the route can be sent: admission waits for room, and `SegmentTally.unsent` counts.
   private(set) var isOpen = true
   /// The route lags behind others that are in use: segments keep no places for it.
@@ -155,17 +151,15 @@ final class RouteTopics {
   /// The topic of which pushes are sent next, and how many.
   /// - Parameter length: pushes of a turn that begins.
   func next(
-    at now: UInt64, length: Int = RouteTopics.pushesPerTurn, _ filter: TurnFilter = .none
+    at now: UInt64, length: Int = RouteTopics.pushesPerTurn
   ) -> (topic: TopicQueue, left: Int)? {
-    var turn = filter.onlySmall ? smallTurn : turn
-    defer { if filter.onlySmall { smallTurn = turn } else { self.turn = turn } }
     turn.left = min(turn.left, length)
-    if turn.left > 0, turn.index < all.count, all[turn.index].canSend(at: now, filter) {
+    if turn.left > 0, turn.index < all.count, all[turn.index].canSend(at: now) {
       return (all[turn.index], turn.left)
     }
     for _ in all.indices {
       turn.index = (turn.index + 1) % all.count
-      if all[turn.index].canSend(at: now, filter) {
+      if all[turn.index].canSend(at: now) {
         turn.left = length
         return (all[turn.index], length)
       }
@@ -173,37 +167,13 @@ final class RouteTopics {
     return nil
   }
 
-  /// Whether something is here that came back.
-  var hasReturned: Bool { all.contains { $0.queue.returnedCount > 0 } }
-
-  /// The next of those that came back, of all topics by turns; it takes no topic's turn.
-  /// - Parameter mayRetry: also one that was sent before.
-  func nextReturned(
-    at now: UInt64, _ filter: TurnFilter, mayRetry: Bool
-  ) -> (topic: TopicQueue, run: ReadyRun)? {
-    for _ in all.indices {
-      returnTurn = (returnTurn + 1) % all.count
-      let topic = all[returnTurn]
-      // Those of a topic whose credentials are in doubt go in its turn.
-      if topic.gate.isOpen, topic.canSend(at: now),
-        let run = topic.queue.upcomingReturned(filter, mayRetry: mayRetry)
-      {
-        return (topic, run)
-      }
-    }
-    return nil
-  }
-
   /// More could be sent: fan-outs that limits hold up say so.
-  /// - Parameter filter: only of these.
-  func lack(_ filter: TurnFilter) {
-    for topic in all where topic.isOpen && topic.gate.isOpen { topic.queue.lack(filter) }
+  func lack() {
+    for topic in all where topic.isOpen && topic.gate.isOpen { topic.queue.lack() }
   }
 
   /// Pushes of a topic's turn have gone.
-  func took(_ pushes: Int, _ filter: TurnFilter = .none) {
-    if filter.onlySmall { smallTurn.left -= pushes } else { turn.left -= pushes }
-  }
+  func took(_ pushes: Int) { turn.left -= pushes }
 
   // MARK: those that ask
 

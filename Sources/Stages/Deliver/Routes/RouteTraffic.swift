@@ -9,12 +9,6 @@ final class RouteTraffic {
   private static let eachSilentSecond = 8
   private static let mostOfSilence = LossWindow.initial
   private static let turnSeconds = 0.02
-  private static let mostReturned = 256
-  /// Of a server that takes nothing: many events' worth, and little for any server.
-  private static let newcomersASecond = 100
-  private static let fewestReturned = 8
-  /// Seconds.
-  private static let eachTriedIn = 5.0
 
   /// Streams that a connection has for any fan-out.
   private let streams: Int
@@ -23,14 +17,7 @@ final class RouteTraffic {
   private(set) var refusalShare = RefusalShare()
   /// Of what is said of single devices.
   private(set) var deviceRefusals = RefusalShare()
-  var retries = RetryBudget()
   private var attribution = FailureAttribution()
-  /// Of further tries of fan-outs that fail by themselves.
-  private var pace = Pace()
-  /// Fan-outs that wait for such tries, as was counted lately.
-  var heldFanOuts = 0
-  private var newcomersSent = 0
-  private var newcomersSince: UInt64 = 0
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
   private(set) var lastSentAt: UInt64 = 0
@@ -72,56 +59,16 @@ final class RouteTraffic {
     return window.limit + min(Self.mostOfSilence, Self.eachSilentSecond * seconds)
   }
 
-  /// Fan-outs that get nowhere: while next to nothing is taken, those of which nothing was.
+  /// Fan-outs that get nowhere: nearly all of their pushes fail while those of others are taken, or
+  /// next to nothing is taken and nothing of theirs.
   var stuck: [FanOut] {
-    overload.isAtFloor && !attribution.isEmpty ? attribution.unheard.filter { !$0.isWelcome } : []
-  }
-
-  /// Nearly all pushes of a fan-out fail while those of others are taken: that is not for being
-  /// sent too much, and no rate of the server's bounds how often they are tried again.
-  func failsByItself(_ fanOut: FanOut) -> Bool {
-    !attribution.isEmpty && attribution.failsByItself(fanOut)
-  }
-
-  /// Each of them is tried again now and then, however many they are.
-  private var ownRate: Double {
-    min(Double(Self.newcomersASecond), max(Overload.floor, Double(heldFanOuts) / Self.eachTriedIn))
-  }
-
-  /// Whether one more push of a fan-out may be tried again: all that fail by themselves share
-  /// what a server is asked that takes nothing.
-  func mayTryAgain(_ fanOut: FanOut, at now: UInt64) -> Bool {
-    !failsByItself(fanOut) || pace.allowance(ownRate, at: now) > 0
-  }
-
-  /// One is tried again.
-  func triesAgain(_ fanOut: FanOut) {
-    if failsByItself(fanOut) { pace.take(1, ownRate) }
-  }
-
-  /// When the next of those may go; nil when one may go now, or none fails by itself.
-  func triesAgainAt(_ now: UInt64) -> UInt64? {
-    attribution.isEmpty ? nil : pace.opensAt(ownRate, now)
-  }
-
-  /// Pushes of a fan-out whose back-off is over that may stand in its queue: what goes in a second.
-  var returnedPushes: Int {
-    guard let rate = overload.rate else { return Self.mostReturned }
-    return max(Self.fewestReturned, min(Self.mostReturned, Int(rate)))
+    attribution.isEmpty ? [] : attribution.outliers(isAtFloor: overload.isAtFloor)
   }
 
   /// Nothing is there that could be sent.
   func rests(at now: UInt64) { lastMovedAt = now }
 
-  /// How pushes are sent.
-  enum Manner {
-    /// As the rate allows.
-    case inTurn
-    /// Beside the rate: because others of their fan-out were taken, or to ask whether one is.
-    case ahead, asking
-  }
-
-  func sent(_ pushes: Int, _ manner: Manner = .inTurn, at now: UInt64) {
+  func sent(_ pushes: Int, at now: UInt64) {
     // What was sent before a quiet minute says nothing of the server as it is now.
     if now &- lastSentAt >= RouteOpenness.quietAfter {
       unansweredSince = 0
@@ -131,20 +78,7 @@ final class RouteTraffic {
     lastSentAt = now
     if unansweredSince == 0 { unansweredSince = now }
     sentUnanswered += pushes
-    switch manner {
-    case .inTurn: overload.take(pushes)
-    case .ahead: break
-    case .asking: newcomersSent += pushes
-    }
-  }
-
-  /// Pushes that may go beside what the rate allows, to ask whether a fan-out's are taken.
-  func newcomers(at now: UInt64) -> Int {
-    if now &- newcomersSince >= 1_000_000_000 {
-      newcomersSince = now
-      newcomersSent = 0
-    }
-    return max(0, Self.newcomersASecond - newcomersSent)
+    overload.take(pushes)
   }
 
   /// - Parameter ready: pushes that could be sent.
@@ -161,9 +95,9 @@ final class RouteTraffic {
   /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
   private func taken(_ fanOut: FanOut) {
     if attribution.isEmpty {
-      if !fanOut.wasTaken || fanOut.failures > 0 { fanOut.taken(earns: false) }
+      if !fanOut.wasTaken || fanOut.failures > 0 { fanOut.taken() }
     } else {
-      fanOut.taken(earns: overload.isAtFloor)
+      fanOut.taken()
       attribution.taken(fanOut)
     }
   }
@@ -234,7 +168,7 @@ final class RouteTraffic {
     if deviceWeight(of: fanOut) == 0 {
       failed(push, sentAt: sentAt, at: now)
     } else {
-      fanOut.taken(earns: overload.isAtFloor)
+      fanOut.taken()
       overload.answered(isFailure: false, sentAt: sentAt, at: now)
     }
   }

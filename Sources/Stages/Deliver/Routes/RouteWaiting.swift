@@ -1,13 +1,9 @@
 import EventLoop
 import Model
 
-/// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for the
-/// suspects' connection. All together `waitingPushes` at most.
+/// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for a probe
+/// connection. All together `waitingPushes` at most.
 final class RouteWaiting {
-  /// What was in flight in a lost connection goes again in a moment, and would have to wait for its
-  /// segment's end first, if it left. Nanoseconds.
-  private static let suspectsStay: UInt64 = 10_000_000_000
-
   private let options: DeliverOptions
   private let loop: EventLoop
   private let chance: () -> UInt64
@@ -15,9 +11,8 @@ final class RouteWaiting {
   private let traffic: RouteTraffic
   private let obstacles: RouteObstacles
   private let signals: RouteSignals
-  private var retries = RetryQueue()
-  private var suspects = SuspectQueue()
-  private var silence = SilentQueue()
+  private var retries = DueHeap<ReadyPush>()
+  private var probes = ProbeQueue()
   /// The worker stops: nothing waits here any more.
   private(set) var isLeaving = false
 
@@ -34,12 +29,9 @@ final class RouteWaiting {
     self.signals = signals
   }
 
-  var count: Int { retries.count + suspects.count + silence.count + topics.parkedCount }
+  var count: Int { retries.count + probes.count + topics.parkedCount }
   /// Room for those that are to wait besides.
   var room: Int { isLeaving ? 0 : max(0, options.waitingPushes - count) }
-
-  /// Half of the room is free: nothing need be sent to make some.
-  var hasRoomToSpare: Bool { room > options.waitingPushes / 2 }
 
   /// From now on what would wait leaves its segment.
   func beginLeaving() { isLeaving = true }
@@ -51,13 +43,8 @@ final class RouteWaiting {
     guard !push.isAbandoned else { return }
     guard room > 0 else { return postpone(push) }
     push.batch.setHistory(push.index, push.history)
-    retries.append(push, due: due)
+    retries.insert(push, due: due)
     signals.schedulePump()
-  }
-
-  /// A push of a fan-out whose further tries are bounded.
-  func hold(_ push: ReadyPush) {
-    if push.isAnotherTry { wait(push, until: loop.now) } else { enqueue(push) }
   }
 
   /// Waits out a back-off, or until the push's event expires.
@@ -87,92 +74,43 @@ final class RouteWaiting {
   func enqueue(_ push: ReadyPush) {
     guard !push.isAbandoned else { return }
     guard !isLeaving else { return postpone(push) }
-    if push.loss.isSilent { return silence.append(push) }
-    if push.history.losses > 0 { return suspects.append([push]) }
+    if push.history.losses > 0 { return probes.append(push) }
     topics.topic(named: push.topic).take(push)
   }
 
-  /// Those whose back-off is over, as many of each fan-out as may stand in its queue: the others
-  /// can still leave their segments.
+  /// Those whose back-off is over.
   func enqueueDue(at now: UInt64) {
-    while let push = retries.popDue(at: now, mayGo: { mayReturn($0, at: now) }) {
-      traffic.triesAgain(push.tally.fanOut)
-      enqueue(push)
-    }
+    while let push = retries.popFirst(dueAt: now) { enqueue(push) }
   }
 
-  /// Called now and then: how many fan-outs wait for further tries that are bounded.
-  func countHeld() {
-    traffic.heldFanOuts = retries.heldFanOuts { traffic.failsByItself($0) }
-  }
+  /// When the first back-off is over.
+  var nextDue: UInt64? { retries.nextDue }
 
-  /// Whether some of those would come back now.
-  func hasDue(at now: UInt64) -> Bool { retries.hasHeld { mayReturn($0, at: now) } }
+  // MARK: probes
 
-  private func mayReturn(_ push: ReadyPush, at now: UInt64) -> Bool {
-    guard push.history.losses == 0, !push.isAbandoned, !isLeaving,
-      let topic = topics.find(push.topic)
-    else { return true }
-    let fanOut = push.tally.fanOut
-    // What is closed parks it, and lets it leave from there.
-    return !topic.isOpen
-      || topic.queue.returned(of: fanOut) < traffic.returnedPushes
-        && traffic.mayTryAgain(fanOut, at: now)
-  }
+  var probeCount: Int { probes.count }
+  var isNextProbeAlone: Bool { probes.isNextAlone }
 
-  /// When the first back-off is over, or one may come back that was held here.
-  func nextDue(after now: UInt64) -> UInt64? {
-    guard retries.hasHeld({ traffic.failsByItself($0.tally.fanOut) }),
-      let opensAt = traffic.triesAgainAt(now)
-    else { return retries.nextDue }
-    return min(opensAt, retries.nextDue ?? .max)
-  }
-
-  // MARK: suspects
-
-  /// Those that may be why a connection was lost, and those that were never answered.
-  var suspectCount: Int { suspects.count + silence.readyCount }
-  /// Those that wait for a connection with them.
-  var silentCount: Int { silence.readyCount }
-  var suspectGroups: Int { suspects.groupCount }
-
-  /// Pushes that were lost together: one of them may be why.
-  func suspect(_ lost: [ReadyPush]) {
-    let wanted = lost.filter { !$0.isAbandoned }
-    let room = room
-    for push in wanted.dropFirst(room) { postpone(push) }
-    let now = loop.now
-    suspects.append(
-      wanted.prefix(room).map { push in
-        var push = push
-        push.loss.came(at: now)
-        push.batch.setHistory(push.index, push.history)
-        return push
-      })
-    signals.schedulePump()
-  }
-
-  /// A push that was never answered, in a connection that was well.
-  func silent(_ push: ReadyPush) {
+  /// A push that was lost with its connection.
+  func probe(_ push: ReadyPush) {
+    guard !push.isAbandoned else { return }
     guard room > 0 else { return postpone(push) }
     push.batch.setHistory(push.index, push.history)
-    silence.append(push)
+    probes.append(push)
     signals.schedulePump()
   }
 
-  /// One that could not be sent stays a suspect.
-  func putBack(suspect push: ReadyPush) {
-    if push.loss.isSilent { silence.append(push) } else { suspects.append([push]) }
+  /// One that could not be sent.
+  func putBack(probe push: ReadyPush) { probes.append(push) }
+
+  /// The next that go together on a probe connection.
+  func nextProbes(atMost limit: Int) -> [ReadyPush] { probes.next(atMost: limit) }
+
+  /// No probe connection can be had: what waits for one goes as all others do.
+  func sendProbesInTurn() {
+    for push in probes.take(where: { _ in true }) { topics.topic(named: push.topic).take(push) }
+    signals.schedulePump()
   }
-
-  /// The next that were never answered; they go together.
-  func nextSilent(atMost limit: Int) -> [ReadyPush] { silence.next(atMost: limit) }
-
-  /// The next suspect, if it was lost alone before.
-  var nextLikely: ReadyPush? { suspects.nextLikely }
-
-  /// The next suspects that go together; empty when none wait.
-  func nextSuspects(atMost limit: Int) -> [ReadyPush] { suspects.nextGroup(atMost: limit) }
 
   // MARK: leaving
 
@@ -183,14 +121,10 @@ final class RouteWaiting {
 
   /// Takes out every push of a segment that cannot be sent now, or not soon, as stragglers.
   func postponeWaiting(of tally: SegmentTally) {
-    var waiting = retries.take(of: tally)
+    var waiting = retries.take { $0.tally === tally }
     for topic in topics.all where !topic.counts(tally) { waiting += topic.queue.take(of: tally) }
-    waiting += silence.take { $0.tally === tally }
-    let now = loop.now
-    let mayStay = topics.isOpen
-    waiting += suspects.take {
-      $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Self.suspectsStay)
-    }
+    // On an open route these go in a moment.
+    if !topics.isOpen { waiting += probes.take { $0.tally === tally } }
     for push in waiting { postpone(push) }
     signals.schedulePump()
   }
@@ -220,12 +154,8 @@ final class RouteWaiting {
     signals.schedulePump()
   }
 
-  private func takeSuspects(of tally: SegmentTally) -> [ReadyPush] {
-    suspects.take { $0.tally === tally } + silence.take { $0.tally === tally }
-  }
-
   private func takeAll(of tally: SegmentTally) -> [ReadyPush] {
-    var all = retries.take(of: tally) + takeSuspects(of: tally)
+    var all = retries.take { $0.tally === tally } + probes.take { $0.tally === tally }
     for topic in topics.all {
       let taken = topic.queue.take(of: tally)
       if topic.counts(tally) { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
@@ -245,9 +175,7 @@ final class RouteWaiting {
   /// Events expire while no stream is free.
   func expire() {
     let wall = options.wallClock()
-    for push in suspects.takeExpired(at: wall) { push.settleOver() }
-    for push in retries.takeExpired(at: wall) { push.settleOver() }
-    for push in silence.take(where: { $0.batch.headers.expiresAt <= wall }) { push.settleOver() }
+    for push in probes.take(where: { $0.batch.headers.expiresAt <= wall }) { push.settleOver() }
     for topic in topics.all {
       for push in topic.queue.takeExpired(at: wall) {
         topic.left(push)
@@ -264,5 +192,7 @@ final class RouteWaiting {
   }
 
   /// Whether pushes of a segment wait out a back-off.
-  func retries(_ tally: SegmentTally) -> Bool { topics.isOpen && retries.contains(tally) }
+  func retries(_ tally: SegmentTally) -> Bool {
+    topics.isOpen && retries.contains { $0.tally === tally }
+  }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import Deliver
 
 /// Pushes that were in flight in a lost connection, of a topic whose credentials are in doubt.
-@Suite struct HeldSuspectTests {
+@Suite struct HeldProbeTests {
   private static let invalid = FakeServer.Reply.answer(403, #"{"reason":"InvalidProviderToken"}"#)
   private static let lostOnce = PushHistory(
     tries: 0, losses: 1, refusals: 0, mayHaveArrived: true)

@@ -5,7 +5,7 @@ import Testing
 @testable import Deliver
 
 /// A push that was in flight in a lost connection may be why it was lost.
-@Suite struct SuspectTests {
+@Suite struct ProbeTests {
   private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
@@ -31,14 +31,15 @@ import Testing
       await bed.until("all settled") { bed.settledBatches == 6 }
       #expect(tally.accepted == 2999)
       #expect(tally.rejections.map(\.reason) == [.unanswered])
-      // Once more where all others were taken before: only while some are can it be told that it
+      // More often where all others were taken before: only while some are can it be told that it
       // is the push.
-      let most = LossRule.ofOnlyCause + 1
-      #expect((LossRule.ofOnlyCause...most).contains(bed.server.count(guilty)))
+      let sends = bed.server.count(guilty)
+      #expect((5...LossRule.most).contains(sends))
       let duplicates = bed.server.requests.count - 3000
-      #expect(duplicates <= 200 + 200 / SuspectQueue.groups + most)
-      // The two of ordinary traffic, one more after the loss, and helpers that may be renewed once.
-      #expect(bed.server.connections.count <= 2 + 1 + 2 * ConnectionPlaces.helperCount + most)
+      #expect(duplicates <= 200 + 7 + 2 + sends)
+      // The two of ordinary traffic, one more after the loss, and probe connections: as many as
+      // there are, and a new one for each push of the last group and each further send.
+      #expect(bed.server.connections.count <= 2 + 1 + ConnectionPlaces.probeCount + 3 + sends)
       #expect(tally.unsent == 0)
     }
   }
@@ -74,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func ordinaryTrafficGoesOnBesideAStragglerThatIsSuspect() async throws {
+  @Test func ordinaryTrafficGoesOnBesideAStragglerThatClosesConnections() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
@@ -84,13 +85,13 @@ import Testing
         return .answer(200)
       }
       let twice = PushHistory(tries: 0, losses: 2, refusals: 0, mayHaveArrived: true)
-      let suspect = SegmentTally()
-      await bed.stage.admit(bed.batch([(.production, "00bad0")], suspect, history: twice))
+      let probe = SegmentTally()
+      await bed.stage.admit(bed.batch([(.production, "00bad0")], probe, history: twice))
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(100), tally))
       await bed.until("both settled") { bed.settledBatches == 2 }
-      #expect(tally.accepted == 100 && bed.server.requests.count == 101)
-      #expect(suspect.rejections.map(\.reason) == [.unanswered] && suspect.unsent == 0)
+      #expect(tally.accepted == 100 && bed.server.count("00bad0") <= LossRule.most - 2)
+      #expect(probe.rejections.map(\.reason) == [.unanswered] && probe.unsent == 0)
       #expect(bed.stage.openConnections == 2)
     }
   }
@@ -116,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func suspectsLeaveAsStragglersWithTheirLosses() async throws {
+  @Test func probesLeaveAsStragglersWithTheirLosses() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) { $0.closedAfter = .milliseconds(50) }
       defer { bed.stop() }
@@ -136,41 +137,41 @@ import Testing
 
   @Test func whatWasLostTogetherIsDividedUntilOneIsAlone() throws {
     let batch = try onePush()
-    func pushes(_ count: Int, losses: UInt8) -> [ReadyPush] {
+    func push(_ index: Int, losses: UInt8) -> ReadyPush {
       let history = PushHistory(tries: 0, losses: losses, refusals: 0, mayHaveArrived: true)
-      return (0..<count).map { ReadyPush(batch: batch, index: $0, history: history) }
+      return ReadyPush(batch: batch, index: index, history: history)
     }
-    var queue = SuspectQueue()
-    queue.append(pushes(1, losses: 2))
-    queue.append(pushes(500, losses: 1))
-    #expect(queue.count == 501 && queue.groupCount == 1 + SuspectQueue.groups)
+    var queue = ProbeQueue()
+    #expect(queue.isEmpty && !queue.isNextAlone)
+    for (losses, count) in [(4, 1), (3, 2), (2, 4), (1, 20)] as [(UInt8, Int)] {
+      for index in 0..<count { queue.append(push(index, losses: losses)) }
+    }
+    #expect(queue.count == 27)
     // No more than the connection takes.
-    #expect(queue.nextGroup(atMost: 1).count == 1)
-    #expect(queue.nextGroup(atMost: 0).isEmpty)
-    var sizes: [Int] = []
-    while queue.count > 1 { sizes.append(queue.nextGroup(atMost: 1000).count) }
-    #expect(sizes == Array(repeating: 32, count: 15) + [19])
-    // The one that was lost alone comes last.
-    queue.append(pushes(16, losses: 2))
-    for _ in 0..<16 { #expect(queue.nextGroup(atMost: 1000).count == 1) }
-    #expect(queue.count == 1 && queue.groupCount == 1)
-    #expect(queue.nextGroup(atMost: 1000).map(\.history.losses) == [2])
-    #expect(queue.nextGroup(atMost: 1000).isEmpty && queue.groupCount == 0)
+    #expect(queue.next(atMost: 1).count == 1)
+    #expect(queue.next(atMost: 0).isEmpty)
+    var groups: [[UInt8]] = []
+    while !queue.isEmpty {
+      let goesAlone = queue.isNextAlone
+      groups.append(queue.next(atMost: 1000).map(\.history.losses))
+      #expect(goesAlone == (groups.last?.first ?? 0 > 2))
+    }
+    #expect(groups.map(\.count) == [8, 8, 3, 3, 1, 1, 1, 1])
+    #expect(groups.map { $0[0] } == [1, 1, 1, 2, 2, 4, 3, 3])
   }
 
-  @Test func takesOutASegmentsPushesAndThoseThatExpired() throws {
+  @Test func takesOutASegmentsPushes() throws {
     let first = try onePush()
     let second = try onePush()
-    let once = PushHistory(tries: 0, losses: 1, refusals: 0, mayHaveArrived: true)
-    let twice = PushHistory(tries: 0, losses: 2, refusals: 0, mayHaveArrived: true)
-    var queue = SuspectQueue()
-    queue.append(
-      (0..<40).map { ReadyPush(batch: $0 % 2 == 0 ? first : second, index: $0, history: once) })
-    queue.append([ReadyPush(batch: first, index: 40, history: twice)])
-    #expect(queue.take { $0.tally === first.tally }.count == 21 && queue.count == 20)
-    #expect(queue.takeExpired(at: 0).isEmpty)
-    #expect(queue.takeExpired(at: .max).count == 20 && queue.count == 0)
-    #expect(queue.groupCount == 0)
+    var queue = ProbeQueue()
+    for index in 0..<40 {
+      let history = PushHistory(
+        tries: 0, losses: UInt8(1 + index % 3), refusals: 0, mayHaveArrived: true)
+      queue.append(ReadyPush(batch: index < 22 ? first : second, index: index, history: history))
+    }
+    #expect(queue.take { $0.tally === first.tally }.count == 22 && queue.count == 18)
+    #expect(queue.take { $0.tally === first.tally }.isEmpty)
+    #expect(queue.take { $0.tally === second.tally }.count == 18 && queue.isEmpty)
   }
 
   private func onePush() throws -> PushBatch {

@@ -93,9 +93,15 @@ struct FailureAttribution {
     records.contains { $0.fanOut === fanOut && $0.refusesAll }
   }
 
-  /// Those of which nothing was taken lately.
-  var unheard: [FanOut] {
-    records.compactMap { $0.own.answers > 0 && $0.own.taken == 0 ? $0.fanOut : nil }
+  /// Those that fail by themselves.
+  /// - Parameter isAtFloor: the server takes next to nothing: also those of which nothing was taken
+  ///   lately.
+  func outliers(isAtFloor: Bool) -> [FanOut] {
+    records.compactMap { record in
+      let isUnheard =
+        isAtFloor && record.own.answers > 0 && record.own.taken == 0 && !record.fanOut.isWelcome
+      return record.failsByItself || isUnheard ? record.fanOut : nil
+    }
   }
 
   /// Nearly all failures since the server was trusted last are of those that fail by themselves.

@@ -1,0 +1,85 @@
+import Model
+
+/// Sends what waits in the `ProbeQueue`: a group at a time on each probe connection, so that
+/// ordinary traffic is disturbed once by a push for which a server closes connections.
+final class ProbeSender {
+  /// Without a probe connection for so long, as where a server or something before it admits no
+  /// further connection, an ordinary one makes room for it, or, where there is one only, what waits
+  /// goes in ordinary traffic. Nanoseconds: some round trips.
+  private static let missingLimit: UInt64 = 3_000_000_000
+
+  private let pool: ConnectionPool
+  private let topics: RouteTopics
+  private let waiting: RouteWaiting
+  private let sender: PushSender
+  /// Since when there has been no probe connection for what waits; nil while there is one, or none
+  /// is wanted.
+  private var missingSince: UInt64?
+
+  init(pool: ConnectionPool, topics: RouteTopics, waiting: RouteWaiting, sender: PushSender) {
+    self.pool = pool
+    self.topics = topics
+    self.waiting = waiting
+    self.sender = sender
+  }
+
+  func fill(_ round: PushSender.Round) {
+    guard waiting.probeCount > 0 else {
+      missingSince = nil
+      pool.yield(false)
+      return
+    }
+    // One connection finds out about a single loss; when many are lost, all do.
+    pool.openProbes(1 + waiting.probeCount / (ProbeQueue.together[1] ?? 1))
+    let connections = pool.places.probes.compactMap { pool.places[$0].connection }
+    for connection in connections { sendGroup(on: connection, round) }
+    noteMissing(connections.contains { $0.phase == .open }, round)
+  }
+
+  private func noteMissing(_ isOneOpen: Bool, _ round: PushSender.Round) {
+    guard !isOneOpen, pool.places.openCount > 0 else {
+      missingSince = nil
+      return
+    }
+    let since = missingSince ?? round.now
+    missingSince = since
+    guard round.now &- since >= Self.missingLimit else { return }
+    missingSince = nil
+    if !pool.yield(true) { waiting.sendProbesInTurn() }
+  }
+
+  private func sendGroup(on connection: any PushConnection, _ round: PushSender.Round) {
+    guard waiting.probeCount > 0, connection.inFlight == 0, connection.capacity > 0,
+      connection.isProven(at: round.now), connection.hasWindow()
+    else { return }
+    // A connection that has carried others may be about to be closed for their sake.
+    guard connection.isFresh || !waiting.isNextProbeAlone else {
+      return connection.retire("a push that was lost before goes alone on a new connection")
+    }
+    let isFresh = connection.isFresh
+    let group = waiting.nextProbes(atMost: connection.capacity)
+    for var push in group {
+      push.loss.isAlone = isFresh && group.count == 1
+      send(push, on: connection, round)
+    }
+  }
+
+  private func send(
+    _ push: ReadyPush, on connection: any PushConnection, _ round: PushSender.Round
+  ) {
+    let topic = topics.topic(named: push.topic)
+    guard sender.mayGo(push, round) else { return sender.withhold(push, round) }
+    guard topic.gate.allows(at: round.now, hasUntried: push.history.refusals == 0) else {
+      // One that was never refused may ask sooner than a hold ends.
+      let opensAt = push.history.refusals > 0 ? topic.gate.opensAt ?? 0 : 0
+      return waiting.wait(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
+    }
+    guard connection.hasWindow() else { return waiting.putBack(probe: push) }
+    // It never stood in the topic's queue, so that `unsent` does not count it.
+    var probe = push
+    probe.isFirst = false
+    if sender.dispatch(ReadyRun(probe), of: topic, on: connection, round) == 0 {
+      waiting.putBack(probe: push)
+    }
+  }
+}
