@@ -52,6 +52,9 @@ final class Storm {
     world.redisAhead = 0
     devices.end()
     followers.end()
+    for number in 0..<3 { StormSegments(self, number).run() }
+    StormRules(self).run()
+    StormRegistry(self).run()
   }
 
   func number(_ range: ClosedRange<Int>) -> Int {
@@ -71,6 +74,29 @@ final class Storm {
     check()
     world.run(atMost: Self.pause) { false }
   }
+
+  /// What a worker asks of Redis, on a connection of its own.
+  func ask<T>(
+    _ options: RecordOptions,
+    _ body: @escaping (isolated LoopActor, RecordStage) async throws -> T
+  ) throws -> T {
+    nonisolated(unsafe) let body = body
+    nonisolated(unsafe) var result: Result<T, any Error>?
+    world.perform { actor, world in
+      do {
+        let found = try await world.withRedis {
+          try await body(
+            actor, RecordStage(redis: $0, keyspace: world.keyspace, options: options))
+        }
+        result = .success(found)
+      } catch {
+        result = .failure(error)
+      }
+    }
+    return try (result ?? .failure(NoAnswer())).get()
+  }
+
+  private struct NoAnswer: Error {}
 
   /// - Parameters:
   ///   - dies: its process dies before it has heard all answers.
