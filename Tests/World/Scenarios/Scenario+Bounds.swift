@@ -196,6 +196,84 @@ extension Scenario {
         .exactly(.letters, 12),
       ]),
     Scenario(
+      "forgotten-while-they-wait", "no fewer pushes wait than none",
+      on: .usual {
+        $0.settings = [
+          .retry(.seconds(20)), .straggle(after: .milliseconds(200), delay: .seconds(8)),
+        ]
+        $0.audiences = [
+          ScenarioAudience(
+            1, followers: 400, shards: 8, marked: [.init(every: 20, answer: "2503")])
+        ]
+      },
+      actions: [.at(.seconds(5), .redisForgets("e1", part: ""))],
+      bounds: [
+        .exactly(.lost, 0), .exactly(.doubled, 0), .exactly(.uncommitted, 0),
+        .exactly(.counted("e1", field: "waiting"), 0), .exactly(.requests("e1", 0...1_000), 440),
+      ]),
+    Scenario(
+      "letter-of-one-behind", "an event knows of its dead letter, whoever wrote that",
+      on: .usual { $0.audiences = [ScenarioAudience(1, followers: 40)] },
+      events: [ScenarioEvent("e1", of: 1, at: .seconds(1), expiresIn: 120)],
+      actions: [
+        .at(.zero, .breakShard(1, shard: 0)), .at(.zero, .clock("worker-1", .seconds(-660))),
+        .at(.seconds(20), .clock("worker-1", .zero)),
+      ],
+      bounds: [
+        .exactly(.letters, 1), .exactly(.counted("e1", field: "dead_lettered"), 1),
+        .exactly(.stats("events_incomplete"), 1),
+      ]),
+    Scenario(
+      "cancelled-before-it-was-read", "what was cancelled in time is cancelled, and not expired",
+      on: .usual {
+        $0.streams = 1
+        $0.connections = 1
+        $0.audiences = [ScenarioAudience(1, followers: 800, shards: 64)]
+      },
+      events: [ScenarioEvent("e1", of: 1, expiresIn: 20)],
+      actions: [
+        .at(.seconds(2), .brake(.cancelled, "e1")), .at(.milliseconds(2_050), .redisStops),
+        .at(.seconds(40), .redisStarts),
+      ],
+      bounds: .onceEach + [.exactly(.expired("e1"), 0)]),
+    Scenario(
+      "small-beside-narrow-giant", "an event of one segment goes before those of many",
+      on: .usual {
+        $0.streams = 8
+        $0.audiences = [
+          ScenarioAudience(1, followers: 20), ScenarioAudience(9, followers: 4_000, shards: 128),
+        ]
+      },
+      events: [
+        ScenarioEvent("giant", of: 9, disturbs: true),
+        ScenarioEvent("small", of: 1, at: .seconds(2)),
+      ],
+      bounds: .onceEach + [.most(.ratio("small"), 1.5)]),
+    Scenario(
+      "limited-beside-three", "events that may be slow leave places to one that need not",
+      on: .usual {
+        $0.settings = [.rate(World.otherApp, 200)]
+        $0.audiences =
+          [ScenarioAudience(1, followers: 400, shards: 8, app: World.otherApp)]
+          + (2...5).map { ScenarioAudience($0, followers: 320, shards: 32) }
+      },
+      events: (2...5).map {
+        ScenarioEvent("slow-\($0)", of: $0, expiresIn: 15, rate: 5, disturbs: true)
+      } + [ScenarioEvent("other", of: 1, at: .seconds(2))],
+      bounds: .onceEach + [.most(.ratio("other"), 3.2)]),
+    Scenario(
+      "limited-beside-many", "nor are all of them those of one slow limit",
+      on: .usual {
+        $0.settings = [.rate(World.app, 5), .rate(World.otherApp, 200)]
+        $0.audiences =
+          [ScenarioAudience(1, followers: 400, shards: 8, app: World.otherApp)]
+          + (2...40).map { ScenarioAudience($0, followers: 40, shards: 4) }
+      },
+      events: (2...40).map {
+        ScenarioEvent("slow-\($0)", of: $0, expiresIn: 15, disturbs: true)
+      } + [ScenarioEvent("other", of: 1, at: .seconds(2))],
+      bounds: .onceEach + [.most(.ratio("other"), 3.2), .most(.settled, 25)]),
+    Scenario(
       "early-letter", "a worker whose clock is behind takes an event that is not early",
       on: .usual { $0.audiences = [ScenarioAudience(1, followers: 40)] },
       events: [ScenarioEvent("e1", of: 1, at: .seconds(1), expiresIn: 120)],
