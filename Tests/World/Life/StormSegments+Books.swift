@@ -72,19 +72,7 @@ extension StormSegments {
       try again { try open(by: source) }
       try again { try call { [id] in _ = try await $1.setBrake(nil, of: id, reason: "", now: 0) } }
       if brake == .paused { brake = nil }
-      for _ in 0..<3 {
-        for segment in segments + lists {
-          try again { try claim(segment) }
-          let index = runs.lastIndex { $0.segment.id == segment.id }
-          guard let index, !settled(segment.id) else { continue }
-          // The last of all dies before it has told the statistics.
-          if segments.count + planned.count - books.settled.count == 1 {
-            try dieLast(index)
-          } else {
-            try again { try settle(index) }
-          }
-        }
-      }
+      try settleTheRest()
     } catch { fail("\(error)") }
     check()
     let keys = storm.world.keys()
@@ -92,6 +80,21 @@ extension StormSegments {
     for problem in audit.problems { fail(problem) }
     for key in keys where key.hasPrefix("ff:") || key.hasPrefix("ffd:{e:") || key.contains(id) {
       _ = storm.world.ask("DEL", key)
+    }
+  }
+
+  /// Until the last of all has died before it has told the statistics.
+  private func settleTheRest() throws {
+    for _ in 0..<3 {
+      for segment in segments + lists {
+        try again { try claim(segment) }
+        let index = runs.lastIndex { $0.segment.id == segment.id }
+        guard let index, !settled(segment.id) else { continue }
+        if segments.count + planned.count - books.settled.count == 1 {
+          return try dieLast(index)
+        }
+        try again { try settle(index) }
+      }
     }
   }
 
@@ -104,7 +107,7 @@ extension StormSegments {
     } else {
       runs.append(Run(segment: run.segment, owner: "w9/9", tally: tally(of: run.segment)))
       runs[runs.count - 1].hasAsked = true
-      try again { try settle(runs.count - 1) }
+      try again { try settle(runs.count - 1, mayDie: false) }
     }
   }
 

@@ -410,14 +410,14 @@ final class StormSegments {
   /// What is counted of an owner's removals before it settles.
   var surplus: [String: Int] = [:]
 
-  func settle(_ index: Int, dies: Bool = false) throws {
+  func settle(_ index: Int, mayDie: Bool = true, dies: Bool = false) throws {
     nonisolated(unsafe) let run = runs[index]
     let (id, wasSettled) = (run.segment.id, settled(run.segment.id))
     runs[index].hasAsked = true
     let time = storm.world.wallClock()
     let planned = run.lists.map { PlannedStragglers($0) }
     func write() throws -> Settlement {
-      try call(mayDie: true, diesSettling: dies) {
+      try call(mayDie: mayDie, diesSettling: dies) {
         try await $1.settle(
           run.segment, run.tally, stragglers: planned, owner: run.owner, now: time)
       }
