@@ -102,6 +102,11 @@ package final class MemoryHost: @unchecked Sendable {
     connect()
   }
 
+  /// Makes its producers of no more use.
+  package func failProducers() {
+    for case let producer as MemoryProducer in clients { producer.failForGood() }
+  }
+
   /// Breaks the connections; clients make new ones.
   package func breakConnections() {
     guard isReachable else { return }

@@ -13,6 +13,7 @@ import Text
 final class Storm {
   let world: World
   private let oracle: Oracle
+  private let seed: UInt64
   var numbers: SplitMix64
   /// What has begun and is not over.
   private var open = 0
@@ -27,6 +28,7 @@ final class Storm {
   init(_ world: World, _ oracle: Oracle, seed: UInt64) {
     self.world = world
     self.oracle = oracle
+    self.seed = seed
     numbers = SplitMix64(seed: seed ^ 0x5354_4F52_4D)
   }
 
@@ -41,7 +43,8 @@ final class Storm {
       world.redisAhead = [0, 0, 1_500, 300][number(0...3)]
       // Some answers are so slow that others have done much in between.
       world.network.change(endpoint) {
-        $0.delay = round % 4 == 0 ? usual : .microseconds(100) ... .milliseconds(4)
+        $0.delay =
+          round % 4 == 0 ? usual : .microseconds(100) ... .milliseconds(round % 4 == 3 ? 15 : 4)
       }
       devices.begin(withDeaths: round % 3 == 2)
       followers.begin(round, withDeaths: round % 3 == 1)
@@ -52,6 +55,12 @@ final class Storm {
     world.redisAhead = 0
     devices.end()
     followers.end()
+    // One fan-out a storm, and what no seed changes once in four.
+    StormSegments(self, Int(seed / 2 % 3)).run()
+    if seed / 2 % 4 == 0 {
+      StormRules(self).run()
+      StormRegistry(self).run()
+    }
   }
 
   func number(_ range: ClosedRange<Int>) -> Int {
@@ -71,6 +80,29 @@ final class Storm {
     check()
     world.run(atMost: Self.pause) { false }
   }
+
+  /// What a worker asks of Redis, on a connection of its own.
+  func ask<T>(
+    _ options: RecordOptions,
+    _ body: @escaping (isolated LoopActor, RecordStage) async throws -> T
+  ) throws -> T {
+    nonisolated(unsafe) let body = body
+    nonisolated(unsafe) var result: Result<T, any Error>?
+    world.perform { actor, world in
+      do {
+        let found = try await world.withRedis {
+          try await body(
+            actor, RecordStage(redis: $0, keyspace: world.keyspace, options: options))
+        }
+        result = .success(found)
+      } catch {
+        result = .failure(error)
+      }
+    }
+    return try (result ?? .failure(NoAnswer())).get()
+  }
+
+  private struct NoAnswer: Error {}
 
   /// - Parameters:
   ///   - dies: its process dies before it has heard all answers.
@@ -140,11 +172,13 @@ final class StormDevices {
     done = []
     writePlainly()
     before = Storm.users.map { storm.world.hash(registrySpace.bound(user: $0)) }
-    for _ in 0..<storm.number(2...4) {
-      let user = Storm.users[storm.number(0...Storm.users.count - 1)]
-      let token = storm.number(0...tokens.count - 1)
+    // Two users take the same token from each other again and again.
+    let isTight = storm.number(1...2) == 1
+    for _ in 0..<(isTight ? 5 : storm.number(2...4)) {
+      let user = Storm.users[storm.number(0...(isTight ? 1 : Storm.users.count - 1))]
+      let token = isTight ? 0 : storm.number(0...tokens.count - 1)
       let deed: Deed =
-        switch storm.number(1...10) {
+        switch storm.number(1...(isTight ? 6 : 10)) {
         case 1...5: .bind
         case 6: .bindOther
         case 7: .unbind

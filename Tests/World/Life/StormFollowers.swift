@@ -100,6 +100,11 @@ final class StormFollowers {
     {
       storm.fail("\(user) follows q0 by the last word: \(isOne)")
     }
+    // For people; who dies on the way has not counted what he did.
+    let counted = Int(storm.world.hash(space.followers(of: "q0"))["followers"] ?? "0")
+    if !haveDied, counted != found.count {
+      storm.fail("q0 has \(found.count) followers, and says \(counted ?? -1)")
+    }
     if round % 4 == 1, !members(of: "q2-\(round)").contains("q-u7") {
       storm.fail("q-u7 has begun to follow q2-\(round), and does not")
     }

@@ -12,25 +12,25 @@ extension Scenario {
           .at(at + .milliseconds(500), .start("worker-\(number + 3)")),
         ]
       },
-      bounds: .onceEach + [.most(.lastPush("e1"), 30)]),
+      bounds: .onceEach + [.most(.lastPush("e1"), 20)]),
     Scenario(
       "worker-killed", "others take what it was sending when its claims are over", on: .fleet(3),
       actions: [.at(.milliseconds(2_000), .kill("worker-1"))],
-      bounds: .nobodyLost + [.most(.doubled, 400), .most(.lastPush("e1"), 24)]),
+      bounds: .nobodyLost + [.most(.doubled, 20), .most(.lastPush("e1"), 16)]),
     Scenario(
       "worker-frozen-3s", "a worker that stands still for less than its claims costs nothing",
       on: .fleet(2), actions: [.at(.seconds(1), .freeze("worker-1", .seconds(3)))],
-      bounds: .onceEach + [.most(.lastPush("e1"), 12.5)]),
+      bounds: .onceEach + [.most(.lastPush("e1"), 11.5)]),
     Scenario(
       "worker-frozen-30s", "one that stands still for longer costs what a dead one does",
       on: .fleet(2), actions: [.at(.seconds(1), .freeze("worker-1", .seconds(30)))],
-      bounds: .nobodyLost + [.most(.doubled, 400), .most(.lastPush("e1"), 34)]),
+      bounds: .nobodyLost + [.most(.doubled, 16), .most(.lastPush("e1"), 17)]),
     Scenario(
       "worker-joins", "scaling costs nothing", on: .fleet(1),
       actions: [
         .at(.seconds(1), .start("worker-2")), .at(.milliseconds(1_500), .start("worker-3")),
       ],
-      bounds: .onceEach + [.most(.ratio("e1"), 1.1)]),
+      bounds: .onceEach + [.most(.ratio("e1"), 0.65)]),
     leaving("leaving-silent", answer: "1fff"),
     leaving("leaving-refused", answer: "1503"),
     Scenario(
@@ -51,7 +51,7 @@ extension Scenario {
       on: .usual { $0.settings = [.drain(.zero), .claims(.seconds(300))] },
       actions: [.at(.seconds(1), .stop("worker-1")), .at(.seconds(2), .start("worker-2"))],
       bounds: .nobodyLost + [
-        .within(.doubled, 1...550), .most(.lastPush("e1"), 20), .exactly(.rejected("e1"), 0),
+        .within(.doubled, 1...64), .most(.lastPush("e1"), 9), .exactly(.rejected("e1"), 0),
       ]),
     deadOwner("killed-then-expired", expiresIn: 8, []),
     deadOwner(
@@ -102,18 +102,18 @@ extension Scenario {
     Scenario(
       "kafka-away-12s", "nothing is committed, nothing is lost", on: .fleet(2),
       actions: [.at(.seconds(1), .kafkaIsAway(true)), .at(.seconds(13), .kafkaIsAway(false))],
-      bounds: .onceEach + [.most(.lastPush("e1"), 30), .most(.settled, 40)]),
+      bounds: .onceEach + [.most(.lastPush("e1"), 9), .most(.settled, 40)]),
     Scenario(
       "rebalance-in-mid-segment", "a rebalance sends nothing twice", on: .fleet(2),
       actions: [.at(.milliseconds(700), .rebalance), .at(.milliseconds(1_900), .rebalance)],
-      bounds: .onceEach + [.most(.lastPush("e1"), 15)]),
+      bounds: .onceEach + [.most(.lastPush("e1"), 8.5)]),
   ]
 
   static let redis: [Scenario] = [
     Scenario(
       "redis-down-10s", "the worker waits with back-off; nothing is lost",
       actions: [.at(.seconds(1), .redisStops), .at(.seconds(11), .redisStarts)],
-      bounds: .onceEach + [.most(.lastPush("e1"), 25)]),
+      bounds: .onceEach + [.most(.lastPush("e1"), 19)]),
     Scenario(
       "redis-loses-a-tail", "what was not copied is lost, but no push",
       events: [ScenarioEvent("e1", of: 1, expiresIn: 60)],
@@ -121,15 +121,15 @@ extension Scenario {
         .at(.milliseconds(1_500), .redisReplicaFallsBehind), .at(.seconds(2), .redisFailsOver),
       ],
       limit: .seconds(300),
-      bounds: [.exactly(.lost, 0), .most(.doubled, 400), .most(.lastPush("e1"), 30)]),
+      bounds: [.exactly(.lost, 0), .most(.doubled, 400), .most(.lastPush("e1"), 5)]),
     Scenario(
       "redis-loading-10s", "LOADING is waited for",
       actions: [.at(.seconds(1), .redisLoads(true)), .at(.seconds(11), .redisLoads(false))],
-      bounds: .onceEach + [.most(.lastPush("e1"), 25)]),
+      bounds: .onceEach + [.most(.lastPush("e1"), 17)]),
     Scenario(
       "redis-full-10s", "the worker waits where it writes",
       actions: [.at(.seconds(1), .redisIsFull(true)), .at(.seconds(11), .redisIsFull(false))],
-      bounds: .onceEach + [.most(.lastPush("e1"), 25)]),
+      bounds: .onceEach + [.most(.lastPush("e1"), 17)]),
     Scenario(
       "settlement-unanswered", "a settlement whose reply was lost counts once",
       actions: [.at(.milliseconds(500), .redisLosesReplies(5))],

@@ -114,7 +114,12 @@ struct ScenarioAudience: Sendable, Hashable {
     self.environment = environment
   }
 
-  var streamer: String { "s\(number)" }
+  /// Of names as long as many services have them.
+  var hasLongNames = false
+
+  var streamer: String { "s\(number)" + (hasLongNames ? String(repeating: "x", count: 50) : "") }
+  /// Tokens of some push types are of a topic that has more behind it.
+  var eventApp: String { [World.app, World.otherApp].first { app.hasPrefix($0) } ?? app }
   var devices: Int { followers * devicesPerFollower }
 
   private func mark(ofDevice index: Int) -> Marked? {
@@ -143,12 +148,13 @@ struct ScenarioEvent: Sendable, Hashable {
   var rate: Int?
   /// Seconds ago that it had occurred when it was written.
   var ago = 0
+  var template = "go-live"
   /// It is what others are disturbed by.
   var isDisturbance = false
 
   init(
     _ id: String, of audience: Int, at: Duration = .zero, expiresIn: Int = 900, rate: Int? = nil,
-    ago: Int = 0, disturbs: Bool = false
+    ago: Int = 0, template: String = "go-live", disturbs: Bool = false
   ) {
     self.id = id
     self.audience = audience
@@ -156,6 +162,7 @@ struct ScenarioEvent: Sendable, Hashable {
     self.expiresIn = expiresIn
     self.rate = rate
     self.ago = ago
+    self.template = template
     isDisturbance = disturbs
   }
 
@@ -171,6 +178,7 @@ enum ScenarioSetting: Sendable, Hashable {
   case claims(Duration)
   case straggle(after: Duration, delay: Duration)
   case batchPushes(Int)
+  case batchBytes(Int)
   case readyPushes(Int)
   /// Pushes of the app that may go in a second.
   case rate(String, Int)
@@ -192,6 +200,7 @@ enum ScenarioSetting: Sendable, Hashable {
       options.straggleAfter = after
       options.straggleDelay = delay
     case .batchPushes(let count): options.limits.batchPushes = count
+    case .batchBytes(let count): options.limits.batchBytes = count
     case .readyPushes(let count): options.deliver.readyPushes = count
     case .rate(let app, let pushes): options.rates.apps[app] = pushes
     case .heartbeats(let interval): options.heartbeatInterval = interval

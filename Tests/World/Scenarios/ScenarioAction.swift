@@ -1,4 +1,5 @@
 import APNsSimulator
+import Devices
 import Kafka
 import Keyspace
 import MemoryKafka
@@ -37,10 +38,28 @@ struct ScenarioAction: Sendable {
     case redisFailsOver
     case redisLoads(Bool)
     case redisIsFull(Bool)
+    /// One way.
+    case redisIsSlow(Duration)
+    /// Another worker has claimed what workers have of an event.
+    case claimsAreAnothers(String)
+    /// Somebody writes a field of an event's hash by hand.
+    case writes(String, field: String, String)
+    /// Followers are divided again, into as many shards as they should have.
+    case divide(Int)
+    /// All these followers log out.
+    case logOut(Int)
     /// The replies to so many calls of the script that settles a segment.
     case redisLosesReplies(Int)
 
     case kafkaIsAway(Bool)
+    /// So many of the next requests fail; and none that was to.
+    case kafkaFails(
+      MemoryRequest, MemoryFailure, times: Int, topic: String? = nil, host: String? = nil)
+    case kafkaFailsNoMore
+    /// As one whose sequence numbers the broker has lost.
+    case producerFails(String)
+    /// A record that is no event, in the partition of these followers' streamer.
+    case nonsense(Int)
     case rebalance
 
     /// What a worker says of itself is noted under a name.
@@ -118,6 +137,14 @@ extension ScenarioLife {
           world.broker.append(record, to: partition)
         }
       }
+    case .kafkaFails(let request, let failure, let times, let topic, let host):
+      world.broker.fail(
+        next: request, with: Array(repeating: failure, count: times), host: host,
+        topic: topic)
+    case .producerFails(let name):
+      worker(name)?.host.failProducers()
+    case .kafkaFailsNoMore: world.broker.endFaults()
+    case .nonsense(let number): world.append("no event", key: "s\(number)")
     case .rebalance: world.broker.rebalance(group: "fanfare")
     case .brake(let brake, let event): setBrake(brake, of: event)
     case .streamEnds(let number): endStream(of: "s\(number)")
@@ -172,6 +199,17 @@ extension ScenarioLife {
       world.network.cut(world.redis.endpoint)
     case .redisLoads(let loads): server.isLoading = loads
     case .redisIsFull(let isFull): server.isOutOfMemory = isFull
+    case .redisIsSlow(let delay):
+      world.network.change(world.redis.endpoint) { $0.delay = delay...delay }
+    case .claimsAreAnothers(let event): takeClaims(of: event)
+    case .writes(let event, let field, let value):
+      _ = world.ask("HSET", world.keyspace.event(id: event), field, value)
+    case .divide(let number): divide(number)
+    case .logOut(let number):
+      let followers = scenario.setUp.audiences.first { $0.number == number }?.followers ?? 0
+      for user in 0..<followers {
+        _ = world.ask("DEL", world.keyspace.bindings(user: "s\(number)-u\(user)"))
+      }
     case .redisLosesReplies(let count):
       var left = count
       server.losesReply = { _, reply in
@@ -180,6 +218,22 @@ extension ScenarioLife {
         return true
       }
     default: preconditionFailure("\(what) is not for Redis")
+    }
+  }
+
+  private func divide(_ number: Int) {
+    world.perform { _, world in
+      try await world.withRedis { client in
+        _ = try await AudienceSharding(redis: client, keyspace: world.keyspace)
+          .run(streamer: "s\(number)", from: .current)
+      }
+    }
+  }
+
+  private func takeClaims(of event: String) {
+    let (claims, end) = (world.keyspace.claims(id: event), world.wallClock() + 250_000)
+    for segment in world.hash(claims).keys.sorted() {
+      _ = world.ask("HSET", claims, segment, "worker-9/x/0.1 \(end)")
     }
   }
 
@@ -203,7 +257,7 @@ extension ScenarioLife {
   }
 
   /// What the script that settles a segment answers.
-  private static func isSettlement(_ reply: StoreReply) -> Bool {
+  static func isSettlement(_ reply: StoreReply) -> Bool {
     guard case .array(let parts) = reply, case .bulk("recorded")? = parts.first else {
       return false
     }

@@ -37,6 +37,20 @@ enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
   case wrongSums
   /// A counter of the statistics.
   case stats(String)
+  /// Records that were ever written to a topic that workers read.
+  case records(topic: Int)
+  /// Those of all such topics that are not committed.
+  case uncommitted
+  /// The bytes of the largest of them.
+  case largestRecord
+  /// Records in the dead letters.
+  case letters
+  /// Workers that said that they cannot go on.
+  case failures
+  /// A counter of the statistics when a worker was looked at.
+  case statsAt(String, String)
+  /// How often somebody has read the members of a shard of followers.
+  case followersRead
   /// Devices by which the books and Apple's ledger differ.
   case miscounted
 
@@ -65,6 +79,13 @@ enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
       "requests for \(event) between \(ScenarioText.number(time.lowerBound)) and "
         + "\(ScenarioText.number(time.upperBound)) s"
     case .miscounted: "miscounted"
+    case .records(let topic): "records of topic \(topic)"
+    case .uncommitted: "not committed"
+    case .largestRecord: "bytes of the largest record"
+    case .letters: "dead letters"
+    case .statsAt(let look, let name): "\(name) of the statistics at \(look)"
+    case .followersRead: "reads of followers"
+    case .failures: "workers that cannot go on"
     case .counted(let event, let field): "\(field) of \(event)"
     case .news: "news of tokens"
     case .wrongSums: "wrong sums"
@@ -119,6 +140,7 @@ extension [ScenarioBound] {
   /// Nobody is left out, and the books are right.
   static let nobodyLost: [ScenarioBound] = [
     .exactly(.lost, 0), .exactly(.miscounted, 0), .exactly(.wrongSums, 0), .most(.memory, 1),
+    .exactly(.uncommitted, 0), .most(.largestRecord, 66_000),
   ]
   /// And nobody is told twice.
   static let onceEach: [ScenarioBound] = nobodyLost + [.exactly(.doubled, 0)]

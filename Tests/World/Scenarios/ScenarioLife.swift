@@ -3,6 +3,7 @@ import Keyspace
 import MemoryKafka
 import MemoryRedis
 import Telemetry
+import Threads
 
 /// One run of a scenario, in a world of its own.
 final class ScenarioLife {
@@ -19,6 +20,9 @@ final class ScenarioLife {
   private var mostBatchBytes = 0
   private var heard: [String: [String: Double]] = [:]
   private var measured: [String: [String: Double]] = [:]
+  /// Workers that said that they cannot go on.
+  private let failures = ThreadLock(0)
+  private let reads = ThreadLock(0)
 
   /// How often it is looked whether all is settled.
   private static let look: Duration = .milliseconds(100)
@@ -42,6 +46,7 @@ final class ScenarioLife {
   func run() throws -> ScenarioOutcome {
     try world.live { _ in
       for audience in scenario.setUp.audiences { write(audience) }
+      countReads()
       replace(script)
       for number in 0..<scenario.setUp.workers { try start("worker-\(number + 1)") }
       world.run(atMost: .seconds(60)) { isGroupComplete }
@@ -106,9 +111,9 @@ final class ScenarioLife {
     guard let audience else { preconditionFailure("\(event.id) has no audience") }
     let now = world.wallClock() - Int64(event.ago) * 1_000
     let document = """
-      {"id":"\(event.id)","app":"\(audience.app)",\
+      {"id":"\(event.id)","app":"\(audience.eventApp)",\
       "streamer":{"id":"\(audience.streamer)","name":"Aiko"},\
-      "stream":{"id":"b1","title":"Speedrun night"},"template":"go-live",\
+      "stream":{"id":"b1","title":"Speedrun night"},"template":"\(event.template)",\
       "occurred_at":"\(WallClock.rfc3339(now))","expires_in":\(event.expiresIn)\(event.more)}
       """
     appendedAt[event.id] = world.scheduler.now
@@ -124,6 +129,7 @@ final class ScenarioLife {
     _ = try world.startWorker(name, lanes: setUp.lanes) {
       $0.deliver.connectionsPerRoute = setUp.connections
       for setting in setUp.settings { setting.apply(to: &$0) }
+      $0.whenFailed = { [failures] _ in failures.withLock { $0 += 1 } }
     }
   }
 
@@ -143,11 +149,24 @@ final class ScenarioLife {
   func note(_ look: String, _ name: String) {
     let heartbeat = world.hash(world.keyspace.worker(id: name))
     heard[look] = heartbeat.mapValues { Double($0) ?? Double($0.utf8.count) }
+    heard["stats at \(look)"] = world.hash(world.keyspace.statsTotal)
+      .compactMapValues { Double($0) }
     if let worker = worker(name) { measured[look] = worker.metrics() }
   }
 
   func replace(_ script: SimulatorScript) {
     world.perform { _, world in await world.simulator.replaceScript(script) }
+  }
+
+  private func countReads() {
+    world.redis.server.losesReply = { [reads] command, _ in
+      if command.count > 1, command[1].text.hasPrefix("ffd:{f:"),
+        ["smembers", "sscan"].contains(command[0].text.lowercased())
+      {
+        reads.withLock { $0 += 1 }
+      }
+      return false
+    }
   }
 
   // MARK: figures
@@ -199,6 +218,7 @@ final class ScenarioLife {
     let audit = StatisticsAudit(world, events, world.keys())
     outcome.figures[.wrongSums] = Double(audit.problems.count)
     outcome.problems = audit.problems
+    noteRecords(&outcome)
     let news = world.partitions(of: World.newsTopic).reduce(0) {
       $0 + world.broker.records(of: $1).count
     }
@@ -206,6 +226,34 @@ final class ScenarioLife {
     outcome.figures[.lost] = Double(lost)
     outcome.figures[.miscounted] = Double(miscounted)
     return outcome
+  }
+}
+
+extension ScenarioLife {
+  /// What Kafka holds at the end.
+  private func noteRecords(_ outcome: inout ScenarioOutcome) {
+    let committed = world.broker.committed(by: World.group)
+    var uncommitted: Int64 = 0
+    var largest = 0
+    for (number, topic) in world.workTopics.enumerated() {
+      let partitions = world.partitions(of: topic)
+      let ends = partitions.map { world.broker.end(of: $0) ?? 0 }
+      outcome.figures[.records(topic: number)] = Double(ends.reduce(0, +))
+      for (partition, end) in zip(partitions, ends) {
+        uncommitted += end - (committed[partition] ?? 0)
+        for (_, record) in world.broker.records(of: partition) {
+          largest = max(largest, record.value?.count ?? 0)
+        }
+      }
+    }
+    outcome.figures[.uncommitted] = Double(uncommitted)
+    outcome.figures[.largestRecord] = Double(largest)
+    outcome.figures[.failures] = Double(failures.withLock { $0 })
+    outcome.figures[.followersRead] = Double(reads.withLock { $0 })
+    outcome.figures[.letters] = Double(
+      world.partitions(of: world.ingest.deadLettersTopic).reduce(0) {
+        $0 + world.broker.records(of: $1).count
+      })
   }
 }
 

@@ -23,6 +23,7 @@ package struct ScenarioOutcome: Sendable {
     case .requests(let event, let time):
       requestTimes[event].map { times in Double(times.count { time.contains($0) }) }
     case .counted(let event, let field): books[event].map { Double($0[field] ?? 0) }
+    case .statsAt(let look, let name): heard["stats at \(look)"].map { $0[name] ?? 0 }
     case .stats(let name): Double(statistics[name] ?? 0)
     case .heard(let look, let field): heard[look]?[field]
     case .measured(let look, let series): measured[look]?[series]
