@@ -322,7 +322,7 @@ let testTargets: [Target] = [
       "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Processes",
       "Record", "Redis", "Render", "Rules", "Telemetry", "Transport", "World",
     ]),
-  tests("KafkaTests", ["Fixtures", "Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
+  tests("KafkaTests", ["Fixtures", "Kafka", "ServerProcesses", "Text", "Threads"]),
   tests(
     "MemoryKafkaTests",
     ["Fixtures", "Kafka", "MemoryKafka", "Processes", "ServerProcesses", "Text"]),

@@ -76,15 +76,16 @@ package final class RealKafka: Sendable {
     _ = try ChildProcess.run([own.script, order, own.directory.path])
   }
 
-  /// Whether Kafka's own tools are there: `libs` of the same directory holds its jars.
-  package static var hasTools: Bool { home.map { access($0 + "/libs", R_OK) == 0 } ?? false }
-
   /// Runs one of Kafka's own tools, by the name of its class, to its end.
   package static func run(tool: String, _ arguments: [String]) throws(LocalRunError) {
     guard let home else { throw LocalRunError(.failed, "FANFARE_KAFKA_HOME is not set") }
     let java = variable("JAVA_HOME").map { $0 + "/bin/java" } ?? "java"
+    // A tool's life is so short that no better compiler or collector pays.
     _ = try ChildProcess.run(
-      [java, "-cp", home + "/libs/*", "org.apache.kafka.tools." + tool] + arguments)
+      [
+        java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", home + "/libs/*",
+        "org.apache.kafka.tools." + tool,
+      ] + arguments)
   }
 
   /// As `KafkaAdmin.createTopics`, tried for a minute: a broker that answers may still be fenced,

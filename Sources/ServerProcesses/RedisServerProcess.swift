@@ -26,7 +26,13 @@ package final class RedisServerProcess: Sendable {
   private let arguments: [String]
   private let cliArguments: [String]
   /// TLS, and following redirections, are left to redis-cli.
-  private let needsProgram: Bool
+  private let isEncrypted: Bool
+  private let isClusterNode: Bool
+  /// What a cluster's node answers of itself, and is asked a hundred times while the cluster forms.
+  private static let ownState: Set<[String]> = [
+    ["CLUSTER", "INFO"], ["CLUSTER", "NODES"], ["CONFIG", "GET"], ["INFO", "replication"],
+    ["ROLE"],
+  ]
   private let process: ThreadLock<ChildProcess?>
 
   /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`:
@@ -47,7 +53,8 @@ package final class RedisServerProcess: Sendable {
     cliArguments =
       ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])
       + (isClusterNode ? ["-c"] : [])
-    needsProgram = tls != nil || isClusterNode
+    isEncrypted = tls != nil
+    self.isClusterNode = isClusterNode
     process = ThreadLock(try Self.launch(arguments))
   }
 
@@ -94,7 +101,8 @@ package final class RedisServerProcess: Sendable {
   /// "GET", "k"]`), which then does run.
   @discardableResult
   package func cli(_ command: [String]) throws -> String {
-    if !needsProgram, let first = command.first, !first.hasPrefix("-") {
+    let needsProgram = isClusterNode && !Self.ownState.contains(Array(command.prefix(2)))
+    if !isEncrypted, !needsProgram, let first = command.first, !first.hasPrefix("-") {
       return try RedisCommandLine.run(command, port: port)
     }
     let text = try ChildProcess.run(

@@ -1,4 +1,5 @@
 import Fixtures
+import Glibc
 import JSON
 import Kafka
 import Testing
@@ -125,6 +126,7 @@ import Testing
     while true {
       let answer = try bed.ask("GET", "/v1/imports/\(id)")
       if isThere(answer) || ContinuousClock.now > deadline { return answer }
+      _ = poll(nil, 0, 5)
     }
   }
 

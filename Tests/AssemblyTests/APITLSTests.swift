@@ -90,7 +90,10 @@ import Testing
 
   private func until(_ isThere: () throws -> Bool) throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(30)
-    while ContinuousClock.now < deadline { if try isThere() { return true } }
+    while ContinuousClock.now < deadline {
+      if try isThere() { return true }
+      _ = poll(nil, 0, 10)
+    }
     return false
   }
 

@@ -135,7 +135,7 @@ final class DeliverBed {
   /// Waits on the loop's clock until `condition` holds, a minute and a half at most.
   func until(_ what: Comment, _ condition: () -> Bool) async {
     let deadline = ContinuousClock.now + .seconds(90)
-    while !condition(), ContinuousClock.now < deadline { await loop.wait(.milliseconds(1)) }
+    while !condition(), ContinuousClock.now < deadline { await loop.wait(.milliseconds(4)) }
     #expect(condition(), what)
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A string of Redis': any bytes. Hashed in one go, which `[UInt8]` is not.
+/// A string of Redis': any bytes. Tables hash it by words of eight bytes, which costs a fraction of
+/// what a `Hasher` does.
 package struct ByteString: Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
   package let bytes: [UInt8]
 
@@ -22,8 +23,35 @@ package struct ByteString: Hashable, Comparable, Sendable, ExpressibleByStringLi
     return ByteString(bytes.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 })
   }
 
-  package func hash(into hasher: inout Hasher) {
-    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(mixed) }
+
+  package func _rawHashValue(seed: Int) -> Int {
+    Int(truncatingIfNeeded: Self.mix(mixed, UInt64(truncatingIfNeeded: seed)))
+  }
+
+  private var mixed: UInt64 {
+    bytes.withUnsafeBytes { bytes in
+      var mixed = UInt64(bytes.count)
+      var position = 0
+      while position + 8 <= bytes.count {
+        let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+        mixed = Self.mix(mixed, word)
+        position += 8
+      }
+      var rest: UInt64 = 0
+      while position < bytes.count {
+        rest = rest << 8 | UInt64(bytes[position])
+        position += 1
+      }
+      return Self.mix(mixed, rest)
+    }
+  }
+
+  /// The product's two halves have something of every bit.
+  private static func mix(_ one: UInt64, _ other: UInt64) -> UInt64 {
+    let product = (one ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(
+      by: other ^ 0xD6E8_FEB8_6659_FD93)
+    return product.high ^ product.low
   }
 
   package static func == (left: ByteString, right: ByteString) -> Bool {

@@ -50,6 +50,9 @@ struct EntryTable: Sendable {
     _modify { yield &values[position] }
   }
 
+  /// When an entry ends; without a look at its value, which would be copied.
+  func expiry(at position: Int) -> Int64? { values[position].expiresAt }
+
   /// In the order of insertion.
   var all: [(key: ByteString, entry: StoreEntry)] {
     keys.livePositions.map { (keys.slots[$0].key, values[$0]) }

@@ -24,6 +24,8 @@ package final class RedisStore {
   package var isOutOfMemory = false
   /// Sources by their digests.
   var scripts: [ByteString: ByteString] = [:]
+  /// Digests by their sources: each client loads the same ones.
+  var digests: [ByteString: ByteString] = [:]
   /// While a script runs.
   var running: RunningScript?
   /// While a command of one of its sessions is done.
@@ -118,7 +120,7 @@ package final class RedisStore {
   /// Where the key is, if it is there and has not ended.
   func position(of key: ByteString) -> Int? {
     guard let position = keys.position(of: key) else { return nil }
-    guard hasEnded(keys[position: position]) else { return position }
+    guard hasEnded(keys.expiry(at: position)) else { return position }
     guard !isReplica else { return nil }
     keys.remove(key)
     changes += 1
@@ -126,8 +128,8 @@ package final class RedisStore {
     return nil
   }
 
-  func hasEnded(_ entry: StoreEntry) -> Bool {
-    entry.expiresAt.map { milliseconds > $0 && !isApplying } ?? false
+  func hasEnded(_ expiry: Int64?) -> Bool {
+    expiry.map { milliseconds > $0 && !isApplying } ?? false
   }
 
   func value(_ key: ByteString) -> StoreValue? {
@@ -136,7 +138,8 @@ package final class RedisStore {
 
   /// In the order of insertion, without those that have ended.
   package var names: [ByteString] {
-    keys.keys.livePositions.filter { !hasEnded(keys[position: $0]) }.map { keys.keys.slots[$0].key }
+    keys.keys.livePositions.filter { !hasEnded(keys.expiry(at: $0)) }
+      .map { keys.keys.slots[$0].key }
   }
 
   /// Takes away all keys that have ended.

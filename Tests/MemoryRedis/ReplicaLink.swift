@@ -8,6 +8,8 @@ package final class ReplicaLink {
   package private(set) var acknowledged: Int64
   /// Not set: the replica says that its link is down, and gets nothing.
   package var isUp = true
+  /// Somebody may have waited for it to be there.
+  private var isNew = true
 
   init(from master: MemoryRedis, to replica: MemoryRedis) {
     self.master = master
@@ -32,7 +34,9 @@ package final class ReplicaLink {
       replica.offset = offset
       acknowledged = offset
     }
-    for session in master?.sessions ?? [] { session.look() }
+    // Who waits, waits for a group that no replica has done.
+    if !some.isEmpty || isNew { for session in master?.sessions ?? [] { session.look() } }
+    isNew = false
     return some.count
   }
 

@@ -8,7 +8,11 @@ struct RequestParser {
 
   mutating func append(_ more: some Sequence<UInt8>) {
     if start > 1 << 16 || start == bytes.count {
-      bytes.removeFirst(start)
+      if start == bytes.count {
+        bytes.removeAll(keepingCapacity: true)
+      } else {
+        bytes.removeFirst(start)
+      }
       start = 0
     }
     bytes += more
@@ -44,8 +48,11 @@ struct RequestParser {
   /// Of a line behind its kind.
   private func number(_ line: Range<Int>) -> Int64? {
     // Nearly all that there are.
-    if line.count == 2, bytes[line.lowerBound + 1] &- 0x30 < 10 {
-      return Int64(bytes[line.lowerBound + 1] - 0x30)
+    let digits = line.dropFirst()
+    if (1...4).contains(digits.count), digits.allSatisfy({ bytes[$0] &- 0x30 < 10 }),
+      digits.count == 1 || bytes[digits.lowerBound] != 0x30
+    {
+      return digits.reduce(0) { $0 * 10 + Int64(bytes[$1] - 0x30) }
     }
     return ByteString(Array(bytes[line].dropFirst())).integer
   }

@@ -3,9 +3,7 @@ enum ScanCommands {
   static let all: [KnownCommand] = [
     CommandTable.read("keys", 2) { store, call in
       let pattern = GlobPattern(call[1])
-      return .strings(
-        store.keys.all.filter { pattern.matches($0.key) && !store.hasEnded($0.entry) }
-          .map(\.key))
+      return .strings(store.names.filter { pattern.matches($0) })
     },
     CommandTable.read("scan", -2) { store, call throws(CommandError) in
       try store.scanKeys(call)

@@ -61,7 +61,8 @@ struct RunningScript {
 extension RedisStore {
   /// - Returns: the script's digest.
   fileprivate func load(_ source: ByteString) throws(CommandError) -> ByteString {
-    let digest = SHA1.hexadecimal(source.bytes)
+    let digest = digests[source] ?? SHA1.hexadecimal(source.bytes)
+    digests[source] = digest
     if scripts[digest] == nil {
       try engine.compile(source, digest)
       scripts[digest] = source

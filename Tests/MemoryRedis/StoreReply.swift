@@ -1,5 +1,5 @@
 /// What Redis answers to a command.
-package indirect enum StoreReply: Equatable, Sendable {
+package enum StoreReply: Equatable, Sendable {
   case status(ByteString)
   /// With its code in front, without the dash.
   case error(ByteString)
@@ -11,7 +11,7 @@ package indirect enum StoreReply: Equatable, Sendable {
 
   static let ok = StoreReply.status("OK")
 
-  static func strings(_ strings: some Sequence<ByteString>) -> StoreReply {
+  static func strings(_ strings: [ByteString]) -> StoreReply {
     .array(strings.map { .bulk($0) })
   }
 
@@ -66,6 +66,9 @@ extension StoreReply {
     output.append(UInt8(ascii: kind))
     if (0..<10).contains(number) {
       output.append(0x30 + UInt8(number))
+    } else if (10..<100).contains(number) {
+      output.append(0x30 + UInt8(number / 10))
+      output.append(0x30 + UInt8(number % 10))
     } else {
       output += "\(number)".utf8
     }

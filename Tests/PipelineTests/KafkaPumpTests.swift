@@ -66,6 +66,15 @@ import Testing
         let isIdle = await bed.pump.running.isEmpty
         return isIdle && commits > 0
       }
+      // Who was given the partition before it was committed is handed it once more, ahead of the
+      // next one.
+      let next = Self.place(1 - others, 1)
+      try await bed.send(1 - others)
+      try await bed.until("the next one has ended", polling: second) {
+        bed.lane.end(own)
+        bed.lane.end(next)
+        return await bed.pump.running.isEmpty && bed.lane.count(next) > 0
+      }
       let runs = bed.lane.count(own)
       // The other has done nothing of its partition: nobody may have committed it.
       second.close(timeout: .seconds(5))

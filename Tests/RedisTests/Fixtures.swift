@@ -76,12 +76,12 @@ actor Lane {
     _ body: @Sendable (isolated Lane) async throws -> T
   ) async throws -> T { try await body(self) }
 
-  /// Looks at a condition every millisecond; false after a minute.
+  /// Looks at a condition every few milliseconds; false after a minute.
   func until(_ condition: @Sendable (isolated Lane) -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline {
       if condition(self) { return true }
-      await loop.wait(.milliseconds(1))
+      await loop.wait(.milliseconds(3))
     }
     return condition(self)
   }

@@ -77,7 +77,7 @@ extension Lane {
     let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline {
       if try await read("GET", key) != old { return true }
-      await loop.wait(.milliseconds(1))
+      await loop.wait(.milliseconds(3))
     }
     return false
   }

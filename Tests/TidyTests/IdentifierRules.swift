@@ -58,7 +58,7 @@ enum IdentifierRules {
     guard let room = file.room, rooms.contains(room) else { return [] }
     var broken: [Violation] = []
     for (index, line) in file.code.enumerated() {
-      if allowed[file.path] == nil, keyed.contains(where: line.contains) {
+      if allowed[file.path] == nil, keyed.contains(where: line.mentions) {
         broken.append(
           file.violation(
             index + 1,
@@ -73,7 +73,7 @@ enum IdentifierRules {
   }
 
   private static func compares(_ line: String) -> Bool {
-    guard line.utf8.contains(UInt8(ascii: "=")) else { return false }
+    guard line.mentions(" == ") || line.mentions(" != ") else { return false }
     return identifiers.contains { name in
       [" == ", " != "].contains { sign in
         line.ranges(of: ".\(name)\(sign)").contains { range in

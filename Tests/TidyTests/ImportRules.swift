@@ -158,6 +158,11 @@ struct ImportRules {
   }
 }
 
+extension StringProtocol {
+  /// Whether `text` occurs at all: rules look at every line for many words, which hardly any has.
+  func mentions(_ text: String) -> Bool { strstr(String(self), text) != nil }
+}
+
 extension String {
   /// Whether the line calls the function `name` as it stands alone: not as a method of something,
   /// not as part of a longer name, and not as its declaration.
@@ -180,10 +185,5 @@ extension String {
       rest = rest[found.upperBound...]
     }
     return false
-  }
-
-  /// Whether `text` occurs at all: rules look at every line for many words, which hardly any has.
-  private func mentions(_ text: String) -> Bool {
-    strstr(self, text) != nil
   }
 }

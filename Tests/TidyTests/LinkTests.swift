@@ -25,9 +25,11 @@ import Testing
 
   /// What a document names as a file or folder of the package.
   private static func paths(in text: String) -> [(text: String, line: Int)] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {
+    let name = /`((?:Sources|Tests|Config|docs|docker)\/[A-Za-z0-9_.+\/-]+)`/
+    return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {
       index, line in
-      line.matches(of: /`((?:Sources|Tests|Config|docs|docker)\/[A-Za-z0-9_.+\/-]+)`/).map {
+      guard line.mentions("`") else { return [(text: String, line: Int)]() }
+      return line.matches(of: name).map {
         (String($0.1), index + 1)
       }
     }
@@ -63,9 +65,11 @@ import Testing
 
   /// Links that name no file of the package, or no heading of a document.
   private static func broken(in path: String, text: String) -> [Violation] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {
+    let link = /\]\(([^)]+)\)/
+    return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {
       index, line in
-      line.matches(of: /\]\(([^)]+)\)/).compactMap { match -> Violation? in
+      guard line.mentions("](") else { return [Violation]() }
+      return line.matches(of: link).compactMap { match -> Violation? in
         let target = String(match.1)
         guard !target.hasPrefix("https://"), !leads(target, from: path) else { return nil }
         return Violation(file: path, line: index + 1, rule: "\(target) leads nowhere")

@@ -33,6 +33,7 @@ struct SizeRules {
   }
 
   private static func isDeclaration(_ line: String) -> Bool {
+    guard declaring.contains(where: line.mentions) else { return false }
     let text = line.trimmingPrefix { $0 == " " }
     if text.hasPrefix("case ") || text.hasPrefix("return ") || text.hasPrefix("//") { return false }
     if text.contains("func ") && (text.hasPrefix("func ") || text.contains(" func ")) {
@@ -49,6 +50,9 @@ struct SizeRules {
     }
     return first == "var" && text.hasSuffix("{") && !text.contains("=")
   }
+
+  /// What each of them says.
+  private static let declaring = ["func ", "init", "subscript", "var "]
 
   private static let modifiers: Set<String> = [
     "public", "package", "internal", "private", "fileprivate", "static", "class", "final",

@@ -86,7 +86,7 @@ struct SystemCalls {
 
   /// What a line of code asks for; nil: nothing.
   static func question(in line: String) -> String? {
-    words.first { line.hasWord($0) } ?? methods.first { line.contains($0) }
+    words.first { line.hasWord($0) } ?? methods.first { line.mentions($0) }
       ?? calls.first { line.hasCall($0) }
   }
 

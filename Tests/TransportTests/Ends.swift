@@ -18,7 +18,7 @@ final class Client: ConnectionDelegate {
   /// Waits on the loop's clock until `condition` holds, a minute at most.
   func until(_ condition: () -> Bool) async {
     let deadline = ContinuousClock.now + .seconds(60)
-    while !condition(), ContinuousClock.now < deadline { await loop.wait(.milliseconds(1)) }
+    while !condition(), ContinuousClock.now < deadline { await loop.wait(.milliseconds(3)) }
     #expect(condition())
   }
 

@@ -5,7 +5,7 @@ import Testing
 import World
 
 /// Records that Kafka throws away before any worker has read them. That a real
-/// consumer tells of them: KafkaTests.SkippedRecordsTests.
+/// consumer tells of them: MemoryKafkaTests.ContractReadingTests.
 @Suite struct RetentionTests {
   private static let shards = 32
   private static let perShard = 20

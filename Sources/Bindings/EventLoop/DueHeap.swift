@@ -111,3 +111,41 @@ public struct DueHeap<Item> {
     keys[parent] = key
   }
 }
+
+/// Timers by deadline, earliest first. Cancelled ones leave when they come to the top, or when the
+/// heap has doubled since they were last looked for: each insertion pays for a bounded share of it.
+///
+/// Beside `DueHeap`, since the compiler specializes no generics of another file in tests.
+struct TimerHeap {
+  private var timers = DueHeap<LoopTimer>()
+  private var compactionCount = TimerHeap.smallCount
+  private static let smallCount = 1024
+
+  var count: Int { timers.count }
+
+  mutating func insert(_ timer: LoopTimer) {
+    if timers.count >= compactionCount {
+      timers.take { $0.isCancelled }
+      compactionCount = max(Self.smallCount, timers.count * 2)
+    }
+    timers.insert(timer, due: timer.deadline)
+  }
+
+  /// Takes out every timer whose time has come before `now`.
+  mutating func due(before now: UInt64) -> [LoopTimer] {
+    var due: [LoopTimer] = []
+    while let next = timers.first, next.isCancelled || next.deadline < now {
+      timers.popFirst()
+      if !next.isCancelled { due.append(next) }
+    }
+    return due
+  }
+
+  /// Of the first that is not cancelled.
+  var nextDeadline: UInt64? {
+    mutating get {
+      while let first = timers.first, first.isCancelled { timers.popFirst() }
+      return timers.nextDue
+    }
+  }
+}

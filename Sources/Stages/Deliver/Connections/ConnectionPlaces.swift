@@ -79,7 +79,7 @@ struct ConnectionPlaces {
   mutating func forgetRetiring() { retiring = [] }
 
   /// Ordinary ones that are open.
-  var openCount: Int { places[ordinary].count { $0.connection?.phase == .open } }
+  var openCount: Int { ordinary.count { places[$0].connection?.phase == .open } }
 
   /// Pushes that those may have in flight together.
   var streamLimit: Int { open.reduce(0) { $0 + $1.streams } }
@@ -114,7 +114,7 @@ struct ConnectionPlaces {
   }
 
   func flush() {
-    for place in places { place.connection?.flushIfNeeded() }
+    for place in indices { places[place].connection?.flushIfNeeded() }
     for connection in retiring { connection.flushIfNeeded() }
   }
 }
