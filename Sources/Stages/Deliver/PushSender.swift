@@ -32,6 +32,7 @@ final class PushSender {
 
   func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
+    topics.stuck.earn(at: round.now)
     var room = min(connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
     if traffic.overload.rate != nil, room > 0 {
       let ready = topics.sendableCount(at: round.now)
@@ -90,6 +91,7 @@ final class PushSender {
       traffic.sent(sent, at: round.now)
       let tally = run.first.tally
       tally.fanOut.sent(sent)
+      if topics.stuck.contains(tally.fanOut) { topics.stuck.sent(sent) }
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
       if run.first.wasRequested { tally.retried += sent }

@@ -36,6 +36,7 @@ final class FanOutLine {
   }
 
   private let environment: APNsEnvironment
+  private let stuck: StuckFanOuts
   private(set) var fanOut: FanOut
   var kind: Kind
   private var returned = Queue<ReadyPush>()
@@ -45,15 +46,19 @@ final class FanOutLine {
   /// Pushes that did not come back.
   private(set) var freshCount = 0
 
-  init(_ fanOut: FanOut, environment: APNsEnvironment) {
+  init(_ fanOut: FanOut, environment: APNsEnvironment, stuck: StuckFanOuts = StuckFanOuts()) {
+    self.stuck = stuck
     self.fanOut = fanOut
     self.environment = environment
     kind = Kind(fanOut, isStuck: false)
   }
 
   var room: Room { Room(fanOut, isStuck: kind == .stuck) }
-  /// Its limits let something go.
-  var mayGo: Bool { fanOut.allowance > 0 }
+  /// Pushes that may go now.
+  private var allowance: Int {
+    kind == .stuck ? min(fanOut.allowance, stuck.allowance) : fanOut.allowance
+  }
+  var mayGo: Bool { allowance > 0 }
   var count: Int { freshCount + returned.count }
 
   /// When the batch came that is sent from next; nil when none waits.
@@ -82,7 +87,7 @@ final class FanOutLine {
 
   /// What is sent next; nil when nothing is here that may go.
   func upcoming(atMost limit: Int) -> ReadyRun? {
-    let limit = min(limit, fanOut.allowance)
+    let limit = min(limit, allowance)
     guard limit > 0 else { return nil }
     let back = returned.first
     if !isNewOnesTurn || ranges.isEmpty, let back { return ReadyRun(back, from: .returned) }

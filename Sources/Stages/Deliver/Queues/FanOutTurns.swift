@@ -22,8 +22,8 @@ struct FanOutTurns {
   /// Small ones first, those that are stuck last.
   var all: [FanOutLine] { lines.flatMap { $0 } }
 
-  /// Whether limits let something go.
-  var mayGo: Bool { limited == 0 || lines.joined().contains(where: \.mayGo) }
+  /// Whether something may go.
+  var mayGo: Bool { !mayBeHeldUp || lines.joined().contains(where: \.mayGo) }
 
   /// More could be sent: those that limits hold up say so.
   func lack() {
@@ -32,7 +32,7 @@ struct FanOutTurns {
   }
 
   /// A limit may hold up some of them.
-  var haveLimits: Bool { limited > 0 }
+  var mayBeHeldUp: Bool { limited > 0 || !lines[FanOutLine.Kind.stuck.rawValue].isEmpty }
 
   mutating func add(_ line: FanOutLine) {
     if !line.fanOut.limits.isEmpty { limited += 1 }
@@ -61,7 +61,7 @@ struct FanOutTurns {
     return current.map { ($0, length) }
   }
 
-  private func mayGo(_ line: FanOutLine) -> Bool { limited == 0 || line.mayGo }
+  private func mayGo(_ line: FanOutLine) -> Bool { !mayBeHeldUp || line.mayGo }
 
   private mutating func nextStuck() -> FanOutLine? {
     guard waits(.stuck) else { return nil }
@@ -84,7 +84,7 @@ struct FanOutTurns {
   }
 
   private func waits(_ kind: FanOutLine.Kind) -> Bool {
-    limited == 0 ? !lines[kind.rawValue].isEmpty : lines[kind.rawValue].contains(where: \.mayGo)
+    mayBeHeldUp ? lines[kind.rawValue].contains(where: \.mayGo) : !lines[kind.rawValue].isEmpty
   }
 
   mutating func took(_ pushes: Int) { left -= pushes }

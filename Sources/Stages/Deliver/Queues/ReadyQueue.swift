@@ -53,7 +53,7 @@ struct ReadyQueue {
 
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {
-    guard turns.haveLimits else { return count }
+    guard turns.mayBeHeldUp else { return count }
     return lines.values.reduce(refused.count) { $0 + ($1.mayGo ? $1.count : 0) }
   }
 
@@ -195,7 +195,7 @@ struct ReadyQueue {
   private mutating func line(of fanOut: FanOut) -> FanOutLine {
     if let current = turns.current, current.fanOut === fanOut { return current }
     if let line = lines[ObjectIdentifier(fanOut)] { return line }
-    let line = spare ?? FanOutLine(fanOut, environment: environment)
+    let line = spare ?? FanOutLine(fanOut, environment: environment, stuck: stuck)
     spare = nil
     line.reuse(for: fanOut, isStuck: stuck.contains(fanOut))
     lines[ObjectIdentifier(fanOut)] = line

@@ -156,6 +156,7 @@ final class Route {
     let now = loop.now
     var due = waiting.nextDue
     if let opensAt = topics.opensAt(after: now) { due = min(due ?? .max, opensAt) }
+    if let opensAt = topics.stuck.opensAt(now) { due = min(due ?? .max, opensAt) }
     // Without a bound, as nearly always, nothing is counted.
     if let opensAt = traffic.overload.opensAt(now), topics.sendableCount(at: now) > 0 {
       due = min(due ?? .max, opensAt)
