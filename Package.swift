@@ -403,7 +403,7 @@ let testTargets: [Target] = [
     [
       "API", "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Record", "Redis", "Render", "ServerProcesses", "Telemetry",
-      "Threads", "Transport",
+      "Text", "Threads", "Transport",
     ]),
   tests(
     "IntegrationTests",

@@ -1,5 +1,6 @@
 import Kafka
 import Testing
+import Text
 
 @testable import Pipeline
 
@@ -42,6 +43,42 @@ import Testing
     }
     #expect(taken == Intake.capacity - Intake.capacity / 4)
     #expect(Set(resumed) == [first, second])
+  }
+
+  private func places(_ places: [String: Int]) -> [ExactText: Int] {
+    Dictionary(uniqueKeysWithValues: places.map { (ExactText($0.key), $0.value) })
+  }
+
+  /// Segments of three events, as they stand in two partitions.
+  private func segments(_ kind: WorkKind) -> Intake {
+    var intake = Intake(kind: kind, topic: "events")
+    _ = intake.assigned([first, second])
+    for (offset, key) in ["a/0", "a/1", "b/0", "a/2", "c/0", "b/1"].enumerated() {
+      let message = KafkaMessage(
+        topic: "events", partition: Int32(offset % 2), offset: Int64(offset), key: Array(key.utf8),
+        value: nil)
+      _ = intake.append(.init(message: message, number: offset))
+    }
+    return intake
+  }
+
+  @Test(arguments: [WorkKind.segment, .bulk])
+  func theNextSegmentIsOfTheEventThatHasTheFewestPlaces(kind: WorkKind) {
+    var intake = segments(kind)
+    #expect(intake.next(places: places(["a": 2, "b": 1]))?.message.offset == 4)
+    #expect(intake.next(places: places(["a": 2, "b": 1, "c": 1]))?.message.offset == 2)
+    #expect(intake.next(places: places(["a": 2, "b": 2, "c": 1]))?.message.offset == 0)
+    #expect(intake.next(places: [:])?.message.offset == 1)
+    #expect(intake.block(.init(partition: second, offset: 9)) == [second])
+    #expect(intake.next() == nil, "what is left is of a partition that rests")
+  }
+
+  @Test(arguments: [WorkKind.event, .straggler])
+  func othersKeepTheirOrder(kind: WorkKind) {
+    var intake = segments(kind)
+    for offset in 0..<6 as Range<Int64> {
+      #expect(intake.next(places: places(["a": 5, "b": 1]))?.message.offset == offset)
+    }
   }
 
   @Test func pausesPartitionsThatJoinPausedOnes() {

@@ -54,6 +54,26 @@ import Testing
     #expect(bed.running[4]?.lane == lane)
   }
 
+  /// An event has a place for the segments that are worked on, and no longer for those that were.
+  @Test func eventsTakeTurnsForPlaces() throws {
+    let segments = KafkaPartition(topic: Self.ingest.segmentsTopic, partition: 0)
+    let bed = dispatching()
+    #expect(bed.assigned([segments]).isEmpty)
+    for (offset, key) in ["a/0", "a/1", "a/2", "a/3", "b/0", "b/1"].enumerated() {
+      _ = try bed.receive(segments, Int64(offset), key: key)
+    }
+    #expect(bed.places == ["a": 2])
+    bed.vacate(1)
+    #expect(bed.offsets(bed.beginWaiting()) == [4], "the first of b")
+    #expect(bed.places == ["a": 1, "b": 1])
+    #expect(bed.end(2) != nil)
+    #expect(bed.offsets(bed.beginWaiting()) == [2])
+    #expect(bed.end(1) != nil, "it had left its place")
+    #expect(bed.beginWaiting().isEmpty)
+    #expect(bed.end(3) != nil)
+    #expect(bed.offsets(bed.beginWaiting()) == [5])
+  }
+
   @Test func aPlaceThatWasLeftIsNotGivenBackAgain() throws {
     let bed = dispatching()
     for offset in 0..<4 as Range<Int64> { _ = try bed.receive(Self.first, offset) }
@@ -181,15 +201,21 @@ import Testing
 private final class Dispatching {
   private(set) var dispatch: RecordDispatch
   var running: RunningRecords { dispatch.running }
+  /// Of segments, by event.
+  var places: [String: Int] {
+    Dictionary(
+      uniqueKeysWithValues: running.places(of: .segment).map { ($0.key.text, $0.value) })
+  }
 
   init(_ dispatch: RecordDispatch) { self.dispatch = dispatch }
 
   func receive(
-    _ partition: KafkaPartition, _ offset: Int64, notBefore: UInt64 = 0, now: UInt64 = 0
+    _ partition: KafkaPartition, _ offset: Int64, key: String? = nil, notBefore: UInt64 = 0,
+    now: UInt64 = 0
   ) throws -> [RecordDispatch.Step] {
     let kind = try #require(dispatch.kind(ofTopic: partition.topic))
     let record = Intake.Record(
-      message: message(partition, offset), number: Int(offset), notBefore: notBefore)
+      message: message(partition, offset, key: key), number: Int(offset), notBefore: notBefore)
     return dispatch.received(record, kind, now: now)
   }
 
@@ -220,7 +246,10 @@ private final class Dispatching {
   }
 }
 
-private func message(_ partition: KafkaPartition, _ offset: Int64) -> KafkaMessage {
+private func message(
+  _ partition: KafkaPartition, _ offset: Int64, key: String? = nil
+) -> KafkaMessage {
   KafkaMessage(
-    topic: partition.topic, partition: partition.partition, offset: offset, key: nil, value: nil)
+    topic: partition.topic, partition: partition.partition, offset: offset,
+    key: key.map { Array($0.utf8) }, value: nil)
 }

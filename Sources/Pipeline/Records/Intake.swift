@@ -1,4 +1,6 @@
+import Ingest
 import Kafka
+import Text
 
 /// The records of one topic that wait for a lane, and which of its partitions are paused. Pausing
 /// throws away what librdkafka has fetched ahead, so it begins when the backlog is full and ends
@@ -11,6 +13,15 @@ struct Intake {
     let number: Int
     /// Not to be begun sooner: stragglers rest.
     var notBefore: UInt64 = 0
+    /// The event of a segment.
+    let event: ExactText?
+
+    init(message: KafkaMessage, number: Int, notBefore: UInt64 = 0) {
+      self.message = message
+      self.number = number
+      self.notBefore = notBefore
+      event = SegmentRecord.event(ofKey: message.key).map { ExactText($0) }
+    }
   }
 
   /// A record that waits for the dead letters, which take nothing. Its partition rests meanwhile,
@@ -32,9 +43,9 @@ struct Intake {
   /// Partitions whose next record rests: they are paused, so that what rests is bounded.
   private var resting: Set<KafkaPartition> = []
 
-  /// Records at most: two rounds of a small worker's lanes; a record is at most
-  /// `maximum_event_bytes`.
-  static let capacity = 16
+  /// Records at most: four events of 64 segments. An event that is further behind waits for those
+  /// before it. A record is at most `maximum_event_bytes`.
+  static let capacity = 256
   /// Records put aside at most, beyond which nothing more is read: after the death of a worker,
   /// what it had claimed is the places of its lanes and what lingered there, some forty a lane.
   static let maximumAside = 256
@@ -62,12 +73,22 @@ struct Intake {
     return [record.message.source]
   }
 
-  /// The next record, in order within its partition.
-  mutating func next(now: UInt64 = 0) -> Record? {
-    let index = backlog.firstIndex { !isBlocked($0.message.source) && $0.notBefore <= now }
-    guard let index else { return nil }
-    return backlog.remove(at: index)
+  /// The next record: events in their order, and of segments the first of the event that has the
+  /// fewest places, so that a large event does not hold up those behind it.
+  /// - Parameter places: by event.
+  mutating func next(now: UInt64 = 0, places: [ExactText: Int] = [:]) -> Record? {
+    var least: (index: Int, places: Int)?
+    for (index, record) in backlog.enumerated()
+    where !isBlocked(record.message.source) && record.notBefore <= now {
+      let taken = isFair ? record.event.flatMap { places[$0] } ?? 0 : 0
+      if taken < least?.places ?? .max { least = (index, taken) }
+      if taken == 0 { break }
+    }
+    return least.map { backlog.remove(at: $0.index) }
   }
+
+  /// The order of an event's segments says nothing; that of events does.
+  private var isFair: Bool { kind == .segment || kind == .bulk }
 
   /// Somebody else works on it: ask again later.
   mutating func putAside(_ record: Record, until due: UInt64) {

@@ -93,7 +93,8 @@ struct RecordDispatch {
   private mutating func beginWaiting(_ kind: WorkKind, _ now: UInt64, _ steps: inout [Step]) {
     let index = kind.rawValue
     while intakes[index].waiting > 0, let lane = loads.take(kind) {
-      guard let record = intakes[index].next(now: now) else {
+      let places = running.places(of: kind)
+      guard let record = intakes[index].next(now: now, places: places) else {
         loads.giveBack(kind, lane: lane)
         break
       }

@@ -1,4 +1,5 @@
 import Kafka
+import Text
 
 /// The records that lanes work on, found by their place in Kafka: a pure machine. A record that
 /// comes again while it is worked on, after a rebalance, joins its run instead of beginning
@@ -10,6 +11,8 @@ struct RunningRecords {
     let lane: Int
     /// What the offset ledger knows the record by: that of its last delivery.
     var number: Int
+    /// Of a segment.
+    let event: ExactText?
     /// It counts against its lane's places.
     var hasPlace = true
   }
@@ -22,6 +25,11 @@ struct RunningRecords {
   private var runs: [Int: Run] = [:]
   private var byPlace: [Place: Int] = [:]
   private var lastIdentifier = 0
+  /// Places of lanes by `WorkKind.rawValue`, then by event.
+  private var placesOfEvents: [[ExactText: Int]] = WorkKind.allCases.map { _ in [:] }
+
+  /// How many places of lanes each event has.
+  func places(of kind: WorkKind) -> [ExactText: Int] { placesOfEvents[kind.rawValue] }
 
   var isEmpty: Bool { runs.isEmpty }
   var count: Int { runs.count }
@@ -34,7 +42,8 @@ struct RunningRecords {
   mutating func begin(_ record: Intake.Record, _ kind: WorkKind, lane: Int) -> Int {
     lastIdentifier += 1
     runs[lastIdentifier] = Run(
-      message: record.message, kind: kind, lane: lane, number: record.number)
+      message: record.message, kind: kind, lane: lane, number: record.number, event: record.event)
+    if let event = record.event { placesOfEvents[kind.rawValue][event, default: 0] += 1 }
     byPlace[Self.place(record.message)] = lastIdentifier
     return lastIdentifier
   }
@@ -54,6 +63,9 @@ struct RunningRecords {
   mutating func vacate(_ identifier: Int) -> (kind: WorkKind, lane: Int)? {
     guard let run = runs[identifier], run.hasPlace else { return nil }
     runs[identifier]?.hasPlace = false
+    if let event = run.event, let places = placesOfEvents[run.kind.rawValue][event] {
+      placesOfEvents[run.kind.rawValue][event] = places > 1 ? places - 1 : nil
+    }
     return (run.kind, run.lane)
   }
 

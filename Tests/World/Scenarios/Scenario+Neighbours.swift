@@ -28,8 +28,16 @@ extension Scenario {
       events: [ScenarioEvent("large", of: 9, disturbs: true)] + small,
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5),
-        ScenarioBound.most(.ratio("medium"), 4).known(
-          toMiss: "3; it has the topic of segments in common with events of up to 64 segments"),
+        .most(.ratio("medium"), 3), .least(.lastPush("large"), 2),
+      ]),
+    Scenario(
+      "large-ones-beside-4", "nor do many of its class delay one by more than their share",
+      on: .beside(
+        (5...9).map { ScenarioAudience($0, followers: 6_400, shards: 64) }, streams: 300),
+      events: (5...9).map { ScenarioEvent("large-\($0)", of: $0, disturbs: true) } + small,
+      bounds: .onceEach + [
+        .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 9),
+        .least(.lastPush("large-9"), 2),
       ]),
     Scenario(
       "sticky-app", "an app that is put off for ever delays no other",
