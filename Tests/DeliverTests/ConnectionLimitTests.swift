@@ -4,8 +4,8 @@ import Testing
 
 @testable import Deliver
 
-/// Something before the server admits so many connections and no more: an ordinary connection makes
-/// room for a probe connection then.
+/// Something before the server admits so many connections and no more: what was lost goes in
+/// ordinary traffic then.
 @Suite struct ConnectionLimitTests {
   private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
     hexadecimal(count).map { (.production, $0) }
@@ -54,7 +54,6 @@ import Testing
     }
   }
 
-  /// One makes room, or what was lost goes with all others.
   @Test(arguments: [1, 2])
   func whatWasLostArrivesThoughOthersAreAlwaysReady(connections: Int) async throws {
     try await onLoop { _, loop in
@@ -80,11 +79,11 @@ import Testing
   }
 
   /// It is found out there too, and costs the others little.
-  @Test func aPushThatClosesConnectionsEnds() async throws {
+  @Test(arguments: [1, 2]) func aPushThatClosesConnectionsEnds(connections: Int) async throws {
     try await onLoop { _, loop in
-      let bed = try bed(loop, connections: 2)
+      let bed = try bed(loop, connections: connections)
       defer { bed.stop() }
-      await bed.until("open") { bed.stage.openConnections == 2 }
+      await bed.until("open") { bed.stage.openConnections == connections }
       bed.server.decide = { [unowned server = bed.server] request in
         if request.token == "00bad0" { server.connections[request.connection].drop() }
         return .answer(200)

@@ -120,7 +120,7 @@ import Testing
 
   /// On a probe connection or not. Others were taken since, or not.
   private static let overdueProbes:
-    [([Event], isProbe: Bool, sentAt: UInt64, now: UInt64, wereOthersTaken: Bool, Bool)] = [
+    [([Event], isProbe: Bool, sentAt: UInt64, now: UInt64, wereOthersAccepted: Bool, Bool)] = [
       // A probe among others, as any; alone, when its connection lives and others are taken.
       ([.answered(sentAt: 12, at: 17)], true, 10, 31, false, true),
       ([.heard(10 + second)], true, 10, 31, true, true),
@@ -133,10 +133,11 @@ import Testing
 
   @Test(arguments: overdueProbes.indices)
   func probesAreGivenUpSooner(_ row: Int) {
-    let (events, isProbe, sentAt, now, wereOthersTaken, expected) = Self.overdueProbes[row]
+    let (events, isProbe, sentAt, now, wereOthersAccepted, expected) = Self.overdueProbes[row]
     #expect(
       watch(events).isOverdue(
-        sentAt: sentAt, isProbe: isProbe, at: now, wereOthersTaken: wereOthersTaken) == expected)
+        sentAt: sentAt, isForProbes: isProbe, at: now, wereOthersAccepted: wereOthersAccepted)
+        == expected)
   }
 
   private static let well: [([Event], isProbe: Bool, Bool)] = [
@@ -151,7 +152,7 @@ import Testing
   @Test(arguments: well.indices)
   func aSilenceSaysNothingAgainstAConnectionThatLives(_ row: Int) {
     let (events, isProbe, expected) = Self.well[row]
-    #expect(watch(events).isWell(since: 10, isProbe: isProbe) == expected)
+    #expect(watch(events).isWell(since: 10, isForProbes: isProbe) == expected)
   }
 
   @Test func aProbeConnectionWithoutAnAnswerIsAskedOnceWhetherItLives() {

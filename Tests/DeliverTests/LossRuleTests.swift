@@ -5,8 +5,10 @@ import Testing
 @Suite struct LossRuleTests {
   private typealias Loss = LossRule.Loss
 
-  private static let everyLoss = (0..<8).map { bits in
-    Loss(isAlone: bits & 1 > 0, wereOthersAccepted: bits & 2 > 0, isCommon: bits & 4 > 0)
+  private static let everyLoss = (0..<16).map { bits in
+    Loss(
+      isAlone: bits & 1 > 0, wasInTurn: bits & 8 > 0, wereOthersAccepted: bits & 2 > 0,
+      isCommon: bits & 4 > 0)
   }
 
   /// Every number of losses that a history may bring, with every kind of loss.
@@ -14,14 +16,14 @@ import Testing
     for losses in 0...255 {
       for loss in Self.everyLoss {
         let (counted, verdict) = LossRule.judge(loss, losses: losses)
-        guard loss.isAlone else {
+        guard loss.isAlone || loss.wasInTurn else {
           #expect(counted == min(losses + 1, 7) && verdict == .probe)
           continue
         }
-        let weight = loss.wereOthersAccepted && !loss.isCommon ? 3 : 1
+        let weight = loss.isAlone && loss.wereOthersAccepted && !loss.isCommon ? 3 : 1
         #expect(counted == min(losses + weight, 8))
         let again: LossRule.Verdict =
-          loss.wereOthersAccepted ? .probe : .backOff(tries: losses + weight)
+          loss.isAlone && loss.wereOthersAccepted ? .probe : .backOff(tries: losses + weight + 2)
         #expect(verdict == (losses + weight >= 8 ? .reject : again), "\(losses) \(loss)")
       }
     }
@@ -47,7 +49,24 @@ import Testing
     // Nobody else is accepted, or connections are lost all the time.
     #expect(losses(before: .reject, [together] + Array(repeating: only, count: 9)) == 8)
     #expect(losses(before: .reject, [together] + Array(repeating: common, count: 9)) == 8)
-    // Never with others.
+    // Only one after its first loss.
+    #expect(losses(before: .reject, [together, alone, alone, alone]) == 4)
+    // Never with others; but in ordinary traffic, where no probe connection can be had.
     #expect(losses(before: .reject, Array(repeating: together, count: 50)) == nil)
+    let inTurn = Loss(wasInTurn: true, wereOthersAccepted: true)
+    #expect(losses(before: .reject, [together] + Array(repeating: inTurn, count: 9)) == 8)
+  }
+
+  /// A server that is out of order for half a minute costs nobody the only push there is.
+  @Test func theOnlyPushHasSomeFortySeconds() {
+    let policy = RetryPolicy()
+    var (losses, waits) = (1, Duration.zero)
+    while case (let counted, .backOff(let tries)) = LossRule.judge(
+      Loss(isAlone: true), losses: losses)
+    {
+      losses = counted
+      waits += policy.backOff(tries: tries, chance: 0)
+    }
+    #expect(waits >= .seconds(39), "\(waits)")
   }
 }

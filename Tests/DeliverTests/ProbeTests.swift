@@ -142,7 +142,7 @@ import Testing
       return ReadyPush(batch: batch, index: index, history: history)
     }
     var queue = ProbeQueue()
-    #expect(queue.isEmpty && !queue.isNextAlone)
+    #expect(queue.count == 0 && !queue.isNextAlone)
     for (losses, count) in [(4, 1), (3, 2), (2, 4), (1, 20)] as [(UInt8, Int)] {
       for index in 0..<count { queue.append(push(index, losses: losses)) }
     }
@@ -151,7 +151,7 @@ import Testing
     #expect(queue.next(atMost: 1).count == 1)
     #expect(queue.next(atMost: 0).isEmpty)
     var groups: [[UInt8]] = []
-    while !queue.isEmpty {
+    while queue.count > 0 {
       let goesAlone = queue.isNextAlone
       groups.append(queue.next(atMost: 1000).map(\.history.losses))
       #expect(goesAlone == (groups.last?.first ?? 0 > 2))
@@ -171,7 +171,7 @@ import Testing
     }
     #expect(queue.take { $0.tally === first.tally }.count == 22 && queue.count == 18)
     #expect(queue.take { $0.tally === first.tally }.isEmpty)
-    #expect(queue.take { $0.tally === second.tally }.count == 18 && queue.isEmpty)
+    #expect(queue.take { $0.tally === second.tally }.count == 18 && queue.count == 0)
   }
 
   private func onePush() throws -> PushBatch {

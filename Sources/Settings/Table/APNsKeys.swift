@@ -108,9 +108,7 @@ extension SettingTable {
     .integer(
       "apns.streams_per_connection", \.apns.streamsPerConnection, default: 500, 1...10_000,
       "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
-        + "it. More costs memory and hardly speed. A twentieth more (or of all, where "
-        + "the server grants no more) is kept for events of one shard, so that they do not wait "
-        + "for the answers to a giant's pushes."),
+        + "it. More costs memory and hardly speed."),
     .integer(
       "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 1_024, 16...65_536,
       "Rendered pushes of an environment that wait for a free stream, up to 5 KiB each. The "

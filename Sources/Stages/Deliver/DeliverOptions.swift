@@ -68,7 +68,7 @@ package struct DeliverOptions: Sendable {
   }
 
   /// What the connections of a lane keep at most: of each environment and credentials as many as
-  /// are given, and one more while another is made or a push goes alone. A connection's buffers
+  /// are given, one more while another is made, and probe connections. A connection's buffers
   /// (its own, those of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
   /// - Parameters:
   ///   - connections: under load.
@@ -76,7 +76,9 @@ package struct DeliverOptions: Sendable {
   package static func maximumConnectionBytes(
     connections: Int, streams: Int, credentials: Int = 1
   ) -> Int {
-    let connection = 512 << 10 + streams * (2 << 10)
-    return APNsEnvironment.allCases.count * credentials * (connections + 1) * connection
+    func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
+    let probes = ConnectionPlaces.probeCount * bytes(streams: ProbeQueue.most)
+    return APNsEnvironment.allCases.count * credentials
+      * ((connections + 1) * bytes(streams: streams) + probes)
   }
 }

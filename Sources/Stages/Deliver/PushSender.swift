@@ -60,7 +60,7 @@ final class PushSender {
       && push.tally.fanOut.brake == nil
   }
 
-  func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
+  private func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
     topic.queue.drop(run, 1)
     topic.left(run.first)
     withhold(run.first, round)

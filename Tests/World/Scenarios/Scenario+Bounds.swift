@@ -196,7 +196,7 @@ extension Scenario {
         .exactly(.letters, 12),
       ]),
     Scenario(
-      "forgotten-while-they-wait", "no fewer pushes wait than none",
+      "forgotten-while-they-wait", "the number of waiting pushes is never negative",
       on: .usual {
         $0.settings = [
           .retry(.seconds(20)), .straggle(after: .milliseconds(200), delay: .seconds(8)),
@@ -262,7 +262,7 @@ extension Scenario {
       } + [ScenarioEvent("other", of: 1, at: .seconds(2))],
       bounds: .onceEach + [.most(.ratio("other"), 3.2)]),
     Scenario(
-      "limited-beside-many", "nor are all of them those of one slow limit",
+      "limited-beside-many", "many events of one slow limit hold up no other limit's",
       on: .usual {
         $0.settings = [.rate(World.app, 5), .rate(World.otherApp, 200)]
         $0.audiences =

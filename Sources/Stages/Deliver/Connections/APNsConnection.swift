@@ -24,10 +24,11 @@ final class APNsConnection: PushConnection {
   private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
-  private let isProbe: Bool
+  /// It is a probe connection.
+  private let isForProbes: Bool
 
   init(
-    _ setup: RouteSetup, isProbe: Bool, pool: ConnectionPool, answers: AnswerJudge,
+    _ setup: RouteSetup, isForProbes: Bool, pool: ConnectionPool, answers: AnswerJudge,
     losses: LossJudge, signals: RouteSignals
   ) throws(HTTP2Error) {
     self.setup = setup
@@ -35,13 +36,15 @@ final class APNsConnection: PushConnection {
     options = setup.options
     self.pool = pool
     self.signals = signals
-    self.isProbe = isProbe
+    self.isForProbes = isForProbes
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
-    slots = StreamSlots(capacity: setup.options.streamsPerConnection)
+    slots = StreamSlots(
+      capacity: isForProbes ? ProbeQueue.most : setup.options.streamsPerConnection)
     shown = PresentedCredentials(setup.credentials)
     requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
     ends = StreamEnds(
-      slots: slots, watch: watch, judge: answers, losses: losses, isProbe: isProbe, loop: loop,
+      slots: slots, watch: watch, judge: answers, losses: losses, isForProbes: isForProbes,
+      loop: loop,
       options: options)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = slots.capacity
@@ -224,7 +227,7 @@ final class APNsConnection: PushConnection {
   }
 
   private func isHeldUp(at now: UInt64) -> Bool {
-    isProbe && slots.inFlight > 0 && watch.isHeldUp(at: now)
+    isForProbes && slots.inFlight > 0 && watch.isHeldUp(at: now)
   }
 
   // MARK: of what use it was

@@ -2,7 +2,7 @@
 /// that may become such, are those of probe connections, which find out which push a server closes
 /// connections for.
 struct ConnectionPlaces {
-  /// While one waits for an answer others go on: 64 pushes at a time after a first loss.
+  /// While one waits for an answer others go on: 32 pushes at a time after a first loss.
   static let probeCount = 4
 
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here: as many
@@ -20,8 +20,6 @@ struct ConnectionPlaces {
   private var retiring: [any PushConnection] = []
   private let streamsPerConnection: Int
   private var next = 0
-  /// The last ordinary connection has made room for a probe connection.
-  var hasYielded = false
   var counts = ConnectionCounts()
 
   init(_ options: DeliverOptions) {
@@ -37,10 +35,9 @@ struct ConnectionPlaces {
     _modify { yield &places[place] }
   }
 
-  var count: Int { places.count }
   var indices: Range<Int> { places.indices }
 
-  var ordinary: Range<Int> { 0..<max(1, growth.wanted - (hasYielded ? 1 : 0)) }
+  var ordinary: Range<Int> { 0..<growth.wanted }
   var probes: Range<Int> { growth.most..<places.count }
 
   func isOrdinary(_ place: Int) -> Bool { ordinary.contains(place) }

@@ -97,7 +97,7 @@ final class ConnectionPool {
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(isProbe: !places.isOrdinary(place))
+      let connection = try connection(isForProbes: !places.isOrdinary(place))
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -111,11 +111,12 @@ final class ConnectionPool {
   }
 
   /// The interface is chosen here, and nowhere for each push.
-  private func connection(isProbe: Bool) throws(HTTP2Error) -> any PushConnection {
+  private func connection(isForProbes: Bool) throws(HTTP2Error) -> any PushConnection {
     switch setup.target.interface {
     case .http2:
       try APNsConnection(
-        setup, isProbe: isProbe, pool: self, answers: answers, losses: losses, signals: signals)
+        setup, isForProbes: isForProbes, pool: self, answers: answers, losses: losses,
+        signals: signals)
     case .binary(let acceptedAfter, let first):
       BinaryConnection(
         setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self,
@@ -156,21 +157,6 @@ final class ConnectionPool {
     where places[place].connection == nil && !places[place].isComing {
       open(place)
     }
-  }
-
-  /// The last ordinary connection makes room for a probe connection, or comes back.
-  /// - Returns: false where there is one only.
-  @discardableResult func yield(_ yields: Bool) -> Bool {
-    guard yields != places.hasYielded else { return true }
-    guard !yields || places.growth.wanted > 1 else { return false }
-    places.hasYielded = yields
-    let place = places.growth.wanted - 1
-    if yields {
-      places[place].connection?.retire("a probe connection needs its place")
-      for place in places.probes { places[place].forgive() }
-    }
-    open(place)
-    return true
   }
 
   /// A push has come, and all that keeps it is that idle connections were closed.

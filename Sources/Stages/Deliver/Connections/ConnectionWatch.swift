@@ -139,16 +139,16 @@ final class ConnectionWatch {
   /// Whether a push without an answer is given up.
   ///
   /// - Parameters:
-  ///   - isProbe: nothing else is in flight that could be answered before it.
-  ///   - wereOthersTaken: the route's server has taken others since it was sent.
+  ///   - isForProbes: it went on a probe connection.
+  ///   - wereOthersAccepted: the route's server has taken others since it was sent.
   func isOverdue(
-    sentAt: UInt64, isProbe: Bool = false, at now: UInt64,
-    wereOthersTaken: @autoclosure () -> Bool = false
+    sentAt: UInt64, isForProbes: Bool = false, at now: UInt64,
+    wereOthersAccepted: @autoclosure () -> Bool = false
   ) -> Bool {
     if now &- sentAt > limits.request { return true }
     if times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver) { return true }
-    return isProbe && times.isLong(since: sentAt, at: now, shortest: limits.passedOver)
-      && lives(since: sentAt) && wereOthersTaken()
+    return isForProbes && times.isLong(since: sentAt, at: now, shortest: limits.passedOver)
+      && lives(since: sentAt) && wereOthersAccepted()
   }
 
   /// It has said something, whatever it was, well after that.
@@ -157,9 +157,9 @@ final class ConnectionWatch {
   }
 
   /// Whether a push that is given up says nothing against its connection: that has answered others
-  /// meanwhile, or has shown that it lives, where none was to be answered but this one.
-  func isWell(since sentAt: UInt64, isProbe: Bool) -> Bool {
-    lastAnswerAt > sentAt || (isProbe && lives(since: sentAt))
+  /// meanwhile, or has shown that it lives, where it went on a probe connection.
+  func isWell(since sentAt: UInt64, isForProbes: Bool) -> Bool {
+    lastAnswerAt > sentAt || (isForProbes && lives(since: sentAt))
   }
 
   /// Nothing has been sent on it for a while, and what was has no answer.

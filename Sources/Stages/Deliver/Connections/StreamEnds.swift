@@ -12,7 +12,7 @@ final class StreamEnds {
   private let loop: EventLoop
   private let options: DeliverOptions
   /// It is a probe connection.
-  private let isProbe: Bool
+  private let isForProbes: Bool
   /// Pushes that were answered.
   private var answers = 0
   /// Named by the server's GOAWAY: it looks at the streams up to this one.
@@ -22,13 +22,13 @@ final class StreamEnds {
 
   init(
     slots: StreamSlots, watch: ConnectionWatch, judge: AnswerJudge, losses: LossJudge,
-    isProbe: Bool, loop: EventLoop, options: DeliverOptions
+    isForProbes: Bool, loop: EventLoop, options: DeliverOptions
   ) {
     self.slots = slots
     self.watch = watch
     self.judge = judge
     self.losses = losses
-    self.isProbe = isProbe
+    self.isForProbes = isForProbes
     self.loop = loop
     self.options = options
   }
@@ -98,7 +98,7 @@ final class StreamEnds {
     } else if isBeyondLast(item.stream) {
       judge.leftOut(item.push)
     } else if item.isReset {
-      let isWell = watch.isWell(since: item.sentAt, isProbe: isProbe)
+      let isWell = watch.isWell(since: item.sentAt, isForProbes: isForProbes)
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
     } else {
       if ended.errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: item.sentAt) }
@@ -165,8 +165,8 @@ final class StreamEnds {
       givenUp.longest = max(givenUp.longest, now &- item.sentAt)
       guard !item.isReset,
         watch.isOverdue(
-          sentAt: item.sentAt, isProbe: isProbe, at: now,
-          wereOthersTaken: losses.wereOthersTaken(since: item.sentAt))
+          sentAt: item.sentAt, isForProbes: isForProbes, at: now,
+          wereOthersAccepted: losses.wereOthersAccepted(since: item.sentAt))
       else { continue }
       slots.setReset(slot)
       session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)

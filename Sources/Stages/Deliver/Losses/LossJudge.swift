@@ -9,8 +9,8 @@ final class LossJudge {
   private static let longestForOthers: UInt64 = 8_000_000_000
   /// Pushes that are remembered of those that went alone.
   private static let remembered = 64
-  /// More than a quarter of those that go alone are lost: it is not up to them. Three that are lost
-  /// are not many.
+  /// Where more than this share of those that go alone is lost, the server is the cause. Up to
+  /// three losses say nothing.
   private static let commonShare = 0.25
   private static let fewestLost = 3
 
@@ -78,7 +78,8 @@ final class LossJudge {
 
   private func divide(_ push: ReadyPush) {
     let loss = LossRule.Loss(
-      isAlone: push.loss.isAlone, wereOthersAccepted: wereOthersTaken(since: push.loss.lastAt),
+      isAlone: push.loss.isAlone, wasInTurn: push.loss.goesInTurn,
+      wereOthersAccepted: wereOthersAccepted(since: push.loss.lastAt),
       isCommon: alone.failures > Self.fewestLost && alone.share > Self.commonShare)
     if loss.isAlone, loss.wereOthersAccepted { note(alone: push, isLost: true) }
     var push = push
@@ -94,7 +95,7 @@ final class LossJudge {
   }
 
   /// Others had an answer since then.
-  func wereOthersTaken(since time: UInt64) -> Bool { traffic.lastAcceptedAt > time }
+  func wereOthersAccepted(since time: UInt64) -> Bool { traffic.lastAcceptedAt > time }
 
   /// A push was given up.
   /// - Parameter isWell: the connection answered others meanwhile, or showed that it lives.

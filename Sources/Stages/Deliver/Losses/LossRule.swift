@@ -6,12 +6,13 @@ import Model
 /// push goes next: `most` of them end it as unanswered. Until then it goes on probe connections,
 /// with fewer others after each loss (`ProbeQueue`), and in the end alone on a new connection. If
 /// that is lost while other pushes are accepted, it is this push that the server closes connections
-/// for, and the loss counts as `alone`.
+/// for, and the loss counts as `alone`. Where no probe connection can be had, it goes in ordinary
+/// traffic, after a back-off that parts it from those that were lost with it.
 enum LossRule {
   /// Losses that end a push. With the back-offs between them, a server may be out of order for most
   /// of a minute before the only push that there is ends like this.
   static let most = 8
-  /// What a loss counts of a push that was alone while others were accepted: two end it.
+  /// What a loss counts of a push that was alone while others were accepted: two or three end it.
   static let alone = 3
   /// What a silence counts of a push that had no answer on a connection that was well, in
   /// hundredths of a try: three end it.
@@ -21,6 +22,8 @@ enum LossRule {
   struct Loss: Equatable {
     /// Nothing else had been sent on the connection.
     var isAlone = false
+    /// It went in ordinary traffic though it had been lost before.
+    var wasInTurn = false
     /// Since the push was lost before.
     var wereOthersAccepted = false
     /// Many pushes are lost that are alone: it is not up to them.
@@ -39,11 +42,12 @@ enum LossRule {
 
   /// - Parameter losses: of the push before, as its history counts them.
   static func judge(_ loss: Loss, losses: Int) -> (losses: Int, verdict: Verdict) {
-    guard loss.isAlone else { return (min(losses + 1, most - 1), .probe) }
-    let speaksAgainst = loss.wereOthersAccepted && !loss.isCommon
+    guard loss.isAlone || loss.wasInTurn else { return (min(losses + 1, most - 1), .probe) }
+    let speaksAgainst = loss.isAlone && loss.wereOthersAccepted && !loss.isCommon
     let counted = min(losses + (speaksAgainst ? alone : 1), most)
     guard counted < most else { return (counted, .reject) }
-    return (counted, loss.wereOthersAccepted ? .probe : .backOff(tries: counted))
+    let goesOn = loss.isAlone && loss.wereOthersAccepted
+    return (counted, goesOn ? .probe : .backOff(tries: counted + 2))
   }
 }
 
@@ -53,6 +57,8 @@ struct LossTrace: Equatable {
   var lastAt: UInt64 = 0
   /// It was sent last as the first and only push of its connection.
   var isAlone = false
+  /// No probe connection could be had: it goes in ordinary traffic.
+  var goesInTurn = false
   /// It was given up as one that asks whether credentials are taken: others ask now.
   var isGivenUp = false
   /// A GOAWAY said that the server had not looked at it.

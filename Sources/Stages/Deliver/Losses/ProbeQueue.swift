@@ -9,13 +9,13 @@ struct ProbeQueue {
   /// connections nine others are sent once more than they need be. Larger groups resend more; with
   /// smaller ones it takes longer to resend what a server lost that restarted.
   static let together = [1: 8, 2: 3]
+  static let most = 8
 
   /// By the size of their groups, the largest first.
   private var queues: [(size: Int, pushes: Queue<ReadyPush>)] =
     (together.values.sorted(by: >) + [1]).map { ($0, Queue()) }
 
   var count: Int { queues.reduce(0) { $0 + $1.pushes.count } }
-  var isEmpty: Bool { queues.allSatisfy(\.pushes.isEmpty) }
 
   mutating func append(_ push: ReadyPush) {
     let size = Self.together[Int(push.history.losses)] ?? 1

@@ -4,8 +4,7 @@ import Model
 /// ordinary traffic is disturbed once by a push for which a server closes connections.
 final class ProbeSender {
   /// Without a probe connection for so long, as where a server or something before it admits no
-  /// further connection, an ordinary one makes room for it, or, where there is one only, what waits
-  /// goes in ordinary traffic. Nanoseconds: some round trips.
+  /// further connection, what waits for one goes in ordinary traffic. Nanoseconds.
   private static let missingLimit: UInt64 = 3_000_000_000
 
   private let pool: ConnectionPool
@@ -26,7 +25,6 @@ final class ProbeSender {
   func fill(_ round: PushSender.Round) {
     guard waiting.probeCount > 0 else {
       missingSince = nil
-      pool.yield(false)
       return
     }
     // One connection finds out about a single loss; when many are lost, all do.
@@ -45,7 +43,7 @@ final class ProbeSender {
     missingSince = since
     guard round.now &- since >= Self.missingLimit else { return }
     missingSince = nil
-    if !pool.yield(true) { waiting.sendProbesInTurn() }
+    waiting.sendProbesInTurn()
   }
 
   private func sendGroup(on connection: any PushConnection, _ round: PushSender.Round) {

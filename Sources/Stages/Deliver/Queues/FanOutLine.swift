@@ -88,7 +88,11 @@ final class FanOutLine {
   /// What is sent next; nil when nothing is here that may go.
   func upcoming(atMost limit: Int) -> ReadyRun? {
     let limit = min(limit, allowance)
-    guard limit > 0 else { return nil }
+    return limit > 0 ? first(atMost: limit) : nil
+  }
+
+  /// As `upcoming`, whether it may go or not.
+  func first(atMost limit: Int) -> ReadyRun? {
     let back = returned.first
     if !isNewOnesTurn || ranges.isEmpty, let back { return ReadyRun(back, from: .returned) }
     while var range = ranges.first {

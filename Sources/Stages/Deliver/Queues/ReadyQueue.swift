@@ -168,6 +168,16 @@ struct ReadyQueue {
     return run.first
   }
 
+  /// Takes one out, whether it may go or not.
+  mutating func removeAny() -> ReadyPush? {
+    let run =
+      refused.last.map { ReadyRun($0, from: .refusedLast) }
+      ?? turns.all.lazy.compactMap { $0.first(atMost: 1) }.first
+    guard let run else { return nil }
+    drop(run, 1)
+    return run.first
+  }
+
   /// Takes out the pushes whose event has expired at `milliseconds` since 1970.
   mutating func takeExpired(at milliseconds: Int64) -> [ReadyPush] {
     take { $0.headers.expiresAt <= milliseconds }

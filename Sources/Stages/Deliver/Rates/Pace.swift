@@ -21,7 +21,7 @@ struct Pace {
     return max(0, Int(credit))
   }
 
-  /// Pushes were sent; also such as did not ask, as suspects do not. All others wait no longer than
+  /// Pushes were sent; also such as did not ask, as probes do not. All others wait no longer than
   /// `longestDebt` for them.
   mutating func take(_ pushes: Int, _ rate: Double) {
     credit = max(credit - Double(pushes), -rate * Self.longestDebt)

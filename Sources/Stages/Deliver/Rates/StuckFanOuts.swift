@@ -1,8 +1,8 @@
 import Model
 
 /// The fan-outs of a route that get nowhere: others go before them, segments keep no places for
-/// them, and all of them together are sent what a server is asked that takes nothing. Shared by a
-/// route's topics. Times are monotonic nanoseconds.
+/// them, and together they get the rate of a server that accepts nothing (`Overload.floor`). Shared
+/// by a route's topics. Times are monotonic nanoseconds.
 final class StuckFanOuts {
   /// Each of them is sent now and then, however many they are: seconds.
   private static let eachSentIn = 5.0

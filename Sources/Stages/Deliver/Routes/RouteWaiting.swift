@@ -4,6 +4,10 @@ import Model
 /// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for a probe
 /// connection. All together `waitingPushes` at most.
 final class RouteWaiting {
+  /// What was in flight in a lost connection goes again in a moment, and would have to wait for its
+  /// segment's end first, if it left. Nanoseconds.
+  private static let probesStay: UInt64 = 10_000_000_000
+
   private let options: DeliverOptions
   private let loop: EventLoop
   private let chance: () -> UInt64
@@ -49,8 +53,7 @@ final class RouteWaiting {
 
   /// Waits out a back-off, or until the push's event expires.
   func waitOut(
-    _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil,
-    atMost: Duration? = nil
+    _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil
   ) {
     guard push.tally.fanOut.brake != .cancelled else { return push.settleOver() }
     let remaining = push.batch.headers.expiresAt - options.wallClock()
@@ -59,9 +62,8 @@ final class RouteWaiting {
       chance: chance())
     switch decision {
     case .expire: push.settleOver()
-    case .retry(var delay):
+    case .retry(let delay):
       var push = push
-      if let atMost { delay = min(delay, atMost) }
       push.askAgainAt = atLeast == nil ? 0 : options.wallClock() + delay.wholeMilliseconds
       let due = max(loop.now &+ delay.nanoseconds, notBefore)
       // Not beyond its expiry, also while nothing is sent: it gets its outcome then.
@@ -74,7 +76,7 @@ final class RouteWaiting {
   func enqueue(_ push: ReadyPush) {
     guard !push.isAbandoned else { return }
     guard !isLeaving else { return postpone(push) }
-    if push.history.losses > 0 { return probes.append(push) }
+    if push.history.losses > 0, !push.loss.goesInTurn { return probes.append(push) }
     topics.topic(named: push.topic).take(push)
   }
 
@@ -95,6 +97,8 @@ final class RouteWaiting {
   func probe(_ push: ReadyPush) {
     guard !push.isAbandoned else { return }
     guard room > 0 else { return postpone(push) }
+    var push = push
+    if push.loss.lastAt == 0 { push.loss.lastAt = loop.now }
     push.batch.setHistory(push.index, push.history)
     probes.append(push)
     signals.schedulePump()
@@ -108,8 +112,11 @@ final class RouteWaiting {
 
   /// No probe connection can be had: what waits for one goes as all others do.
   func sendProbesInTurn() {
-    for push in probes.take(where: { _ in true }) { topics.topic(named: push.topic).take(push) }
-    signals.schedulePump()
+    for var push in probes.take(where: { _ in true }) {
+      push.loss.goesInTurn = true
+      push.loss.isAlone = false
+      waitOut(push, tries: Int(push.history.losses))
+    }
   }
 
   // MARK: leaving
@@ -123,8 +130,10 @@ final class RouteWaiting {
   func postponeWaiting(of tally: SegmentTally) {
     var waiting = retries.take { $0.tally === tally }
     for topic in topics.all where !topic.counts(tally) { waiting += topic.queue.take(of: tally) }
-    // On an open route these go in a moment.
-    if !topics.isOpen { waiting += probes.take { $0.tally === tally } }
+    let (now, mayStay) = (loop.now, topics.isOpen)
+    waiting += probes.take {
+      $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Self.probesStay)
+    }
     for push in waiting { postpone(push) }
     signals.schedulePump()
   }
@@ -147,8 +156,7 @@ final class RouteWaiting {
     makeRoom()
   }
 
-  /// Others of the fan-out may be held only because these stood in its queue, and then no timer
-  /// brings them back.
+  /// Others may come in now.
   private func makeRoom() {
     signals.whenReadyMayHaveShrunk()
     signals.schedulePump()
@@ -168,7 +176,9 @@ final class RouteWaiting {
   func postponeExcess() {
     guard count > options.waitingPushes else { return }
     for topic in topics.all where !topic.isOpen {
-      while count > options.waitingPushes, let push = topic.queue.next() { postpone(push) }
+      while count > options.waitingPushes, let push = topic.queue.removeAny() {
+        postpone(push)
+      }
     }
   }
 
