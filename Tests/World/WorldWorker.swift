@@ -17,6 +17,8 @@ package final class WorldWorker: @unchecked Sendable {
   /// The part of a lane's memory budget that is for batches, in bytes.
   package let batchBudget: Int
   package private(set) var isDead = false
+  /// Kills it; nil when no kill waits for its turn.
+  private var killPending: (() -> Void)?
   package private(set) var hasStopped = false
   /// Whether it had nothing left when it stopped.
   package private(set) var hasDoneEverything = false
@@ -91,6 +93,7 @@ package final class WorldWorker: @unchecked Sendable {
 
   /// SIGKILL: nothing of it runs any more, and the kernel closes its connections.
   package func kill() {
+    killPending = nil
     isDead = true
     world.scheduler.kill(loops.all)
     world.network.closeAll(of: loops.all)
@@ -99,12 +102,17 @@ package final class WorldWorker: @unchecked Sendable {
 
   /// The same, when its loops have had so many turns more.
   package func kill(afterTurns turns: Int, whenKilled: @escaping () -> Void) {
-    world.scheduler.after(turns: turns, of: loops.all) { [self] in
+    let kill = { [self] in
       guard isAlive else { return }
       whenKilled()
-      kill()
+      self.kill()
     }
+    killPending = kill
+    world.scheduler.after(turns: turns, of: loops.all, kill)
   }
+
+  /// Nobody waits any longer for the turn in which it is to be killed.
+  package func killIfPending() { killPending?() }
 
   /// SIGSTOP, and SIGCONT after so long.
   package func freeze(for duration: Duration) {

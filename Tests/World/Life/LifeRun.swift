@@ -272,6 +272,7 @@ package final class LifeRun {
   }
 
   private func startWorker(_ number: Int) throws {
+    workers[number]?.killIfPending()
     if let known = workers[number], known.isAlive { return }
     workers[number] = try world.startWorker("w\(number)", lanes: plan.lanes) { options in
       options.record.trace = self.plan.tracesAll ? .all : .failures
