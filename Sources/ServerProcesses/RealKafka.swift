@@ -89,7 +89,8 @@ package final class RealKafka: Sendable {
   }
 
   /// As `KafkaAdmin.createTopics`, tried for a minute: a broker that answers may still be fenced,
-  /// and refuses topics until it is not.
+  /// and refuses topics until it is not. It may also answer before it knows itself what it has
+  /// made: returns when it does.
   package func createTopics(
     _ topics: [(name: String, partitions: Int)], as options: KafkaOptions
   ) throws(KafkaError) {
@@ -106,7 +107,9 @@ package final class RealKafka: Sendable {
         for case .failed(let error) in try admin.create(topics, timeout: .seconds(20)).map(\.1) {
           throw error
         }
-        return
+        let known = try admin.metadata(topics: topics.map(\.name), timeout: .seconds(20)).partitions
+        if topics.allSatisfy({ known[$0.name] ?? 0 >= $0.partitions }) { return }
+        throw KafkaError(code: .unknownTopic, message: "the broker does not know what it has made")
       } catch {
         guard ContinuousClock.now < deadline else { throw error }
       }

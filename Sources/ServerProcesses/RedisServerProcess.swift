@@ -28,7 +28,8 @@ package final class RedisServerProcess: Sendable {
   /// TLS, and following redirections, are left to redis-cli.
   private let isEncrypted: Bool
   private let isClusterNode: Bool
-  /// What a cluster's node answers of itself, and is asked a hundred times while the cluster forms.
+  /// Commands that a cluster's node answers of itself. They are asked a hundred times while the
+  /// cluster forms.
   private static let ownState: Set<[String]> = [
     ["CLUSTER", "INFO"], ["CLUSTER", "NODES"], ["CONFIG", "GET"], ["INFO", "replication"],
     ["ROLE"],
