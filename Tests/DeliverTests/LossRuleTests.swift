@@ -46,7 +46,7 @@ import Testing
     let only = Loss(isAlone: true)
     // In ordinary traffic, with others, with fewer, and twice alone.
     #expect(losses(before: .reject, [together, together, together, alone, alone]) == 5)
-    // Nobody else is accepted, or connections are lost all the time.
+    // No other push is accepted, or connections are lost all the time.
     #expect(losses(before: .reject, [together] + Array(repeating: only, count: 9)) == 8)
     #expect(losses(before: .reject, [together] + Array(repeating: common, count: 9)) == 8)
     // Only one after its first loss.

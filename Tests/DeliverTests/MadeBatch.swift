@@ -1,5 +1,7 @@
 import Model
 
+@testable import Deliver
+
 extension PushBatch {
   /// A sealed batch of one user's devices.
   static func made(
@@ -34,5 +36,14 @@ extension PushBatch {
     }
     batch.seal()
     return batch
+  }
+}
+
+extension ReadyQueue {
+  /// Takes out what is sent next.
+  mutating func next(refusedFirst: Bool = true) -> ReadyPush? {
+    guard let run = upcoming(atMost: 1, refusedFirst: refusedFirst) else { return nil }
+    drop(run, 1)
+    return run.first
   }
 }

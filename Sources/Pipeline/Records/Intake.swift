@@ -59,7 +59,9 @@ struct Intake {
   }
 
   /// Records that a lane may begin, now or when their time has come.
-  var waiting: Int { backlog.count { !isBlocked($0.message.source) } }
+  var waiting: Int {
+    held.isEmpty ? backlog.count : backlog.count { !isBlocked($0.message.source) }
+  }
   var asideCount: Int { aside.count }
   private var bytes: Int {
     let listed = [backlog, aside].reduce(0) { $1.reduce($0) { $0 + $1.message.valueBytes } }

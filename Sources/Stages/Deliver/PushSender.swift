@@ -32,7 +32,6 @@ final class PushSender {
 
   func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
-    topics.stuck.earn(at: round.now)
     var room = min(connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
     if traffic.overload.rate != nil, room > 0 {
       let ready = topics.sendableCount(at: round.now)

@@ -11,6 +11,12 @@ struct AnswerSample {
     failures += other.failures
   }
 
+  /// One answer more; of more than are remembered half is forgotten.
+  mutating func count(isFailure: Bool, remembering most: Int) {
+    add(AnswerSample(answers: 1, failures: isFailure ? 1 : 0))
+    if answers > most { halve() }
+  }
+
   mutating func halve() {
     answers /= 2
     failures /= 2

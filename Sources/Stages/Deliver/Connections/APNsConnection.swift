@@ -44,8 +44,7 @@ final class APNsConnection: PushConnection {
     requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, isForProbes: isForProbes,
-      loop: loop,
-      options: options)
+      loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = slots.capacity
     sessionOptions.keptBodyBytes = Answer.maximumBytes

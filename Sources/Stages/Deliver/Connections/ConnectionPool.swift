@@ -218,7 +218,7 @@ final class ConnectionPool {
     places[place].connection = nil
     let end = connection.end(at: loop.now)
     places.counts.count(connection, end, drains: drains)
-    // Nobody misses a probe connection that has nothing to do, or what was only needed under load.
+    // A probe connection that has nothing to do is not missed, nor one that only load needed.
     let wasAtWork = connection.inFlight > 0 && place >= places.growth.most
     guard wasAtWork || demand.isNeeded(place, of: places) else { return }
     if places.isOrdinary(place) || !drains { openness.failed(reason) }

@@ -136,7 +136,6 @@ final class LossJudge {
   /// One that is lost over and over is one voice among others.
   private func note(alone push: ReadyPush, isLost: Bool) {
     guard Int(push.history.losses) <= ProbeQueue.together.count + 1 else { return }
-    alone.add(AnswerSample(answers: 1, failures: isLost ? 1 : 0))
-    if alone.answers > Self.remembered { alone.halve() }
+    alone.count(isFailure: isLost, remembering: Self.remembered)
   }
 }

@@ -1,6 +1,6 @@
 import Model
 
-/// What the loss of a connection says about a push that was in flight on it: a pure rule.
+/// The meaning of a lost connection for a push that was in flight on it: a pure rule.
 ///
 /// A push that was in flight may be on its device already, so that each loss counts, wherever the
 /// push goes next: `most` of them end it as unanswered. Until then it goes on probe connections,
@@ -12,10 +12,10 @@ enum LossRule {
   /// Losses that end a push. With the back-offs between them, a server may be out of order for most
   /// of a minute before the only push that there is ends like this.
   static let most = 8
-  /// What a loss counts of a push that was alone while others were accepted: two or three end it.
+  /// The count of a loss of a push that was alone while others were accepted: two or three end it.
   static let alone = 3
-  /// What a silence counts of a push that had no answer on a connection that was well, in
-  /// hundredths of a try: three end it.
+  /// The count of a silence, when the connection was well, in hundredths of a try: three end a
+  /// push.
   static let silence: UInt16 = 334
   static let mostSuspicion = 10 * PushHistory.wholeTry
 
@@ -43,15 +43,14 @@ enum LossRule {
   /// - Parameter losses: of the push before, as its history counts them.
   static func judge(_ loss: Loss, losses: Int) -> (losses: Int, verdict: Verdict) {
     guard loss.isAlone || loss.wasInTurn else { return (min(losses + 1, most - 1), .probe) }
-    let speaksAgainst = loss.isAlone && loss.wereOthersAccepted && !loss.isCommon
-    let counted = min(losses + (speaksAgainst ? alone : 1), most)
+    let isCause = loss.isAlone && loss.wereOthersAccepted
+    let counted = min(losses + (isCause && !loss.isCommon ? alone : 1), most)
     guard counted < most else { return (counted, .reject) }
-    let goesOn = loss.isAlone && loss.wereOthersAccepted
-    return (counted, goesOn ? .probe : .backOff(tries: counted + 2))
+    return (counted, isCause ? .probe : .backOff(tries: counted + 2))
   }
 }
 
-/// What only this route knows of a push that was lost.
+/// The losses of a push as only this route knows them.
 struct LossTrace: Equatable {
   /// Monotonic nanoseconds; 0: not lost here.
   var lastAt: UInt64 = 0

@@ -9,7 +9,7 @@ struct ProbeQueue {
   /// connections nine others are sent once more than they need be. Larger groups resend more; with
   /// smaller ones it takes longer to resend what a server lost that restarted.
   static let together = [1: 8, 2: 3]
-  static let most = 8
+  static let most = together.values.max() ?? 1
 
   /// By the size of their groups, the largest first.
   private var queues: [(size: Int, pushes: Queue<ReadyPush>)] =

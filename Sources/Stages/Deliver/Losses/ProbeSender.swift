@@ -28,7 +28,7 @@ final class ProbeSender {
       return
     }
     // One connection finds out about a single loss; when many are lost, all do.
-    pool.openProbes(1 + waiting.probeCount / (ProbeQueue.together[1] ?? 1))
+    pool.openProbes(1 + waiting.probeCount / ProbeQueue.most)
     let connections = pool.places.probes.compactMap { pool.places[$0].connection }
     for connection in connections { sendGroup(on: connection, round) }
     noteMissing(connections.contains { $0.phase == .open }, round)

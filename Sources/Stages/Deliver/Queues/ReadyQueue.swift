@@ -162,12 +162,6 @@ struct ReadyQueue {
     count -= sent
   }
 
-  mutating func next(refusedFirst: Bool = true) -> ReadyPush? {
-    guard let run = upcoming(atMost: 1, refusedFirst: refusedFirst) else { return nil }
-    drop(run, 1)
-    return run.first
-  }
-
   /// Takes one out, whether it may go or not.
   mutating func removeAny() -> ReadyPush? {
     let run =

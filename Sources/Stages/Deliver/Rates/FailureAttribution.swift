@@ -55,8 +55,7 @@ struct FailureAttribution {
     }
 
     mutating func count(isRefused: Bool) {
-      pushes.add(AnswerSample(answers: 1, failures: isRefused ? 1 : 0))
-      if pushes.answers > FailureAttribution.remembered { pushes.halve() }
+      pushes.count(isFailure: isRefused, remembering: FailureAttribution.remembered)
     }
 
     mutating func remember(_ others: AnswerSample) {

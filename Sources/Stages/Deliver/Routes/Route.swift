@@ -102,8 +102,8 @@ final class Route {
     signals.schedulePump()
   }
 
-  /// What an ordinary queue does not take: pushes that were lost before, and those for which there
-  /// is no room to wait.
+  /// Takes the rest of a batch: pushes that were lost before go on probe connections, and those for
+  /// which there is no room leave their segment.
   private func appendOthers(of batch: PushBatch, from end: Int) {
     let entries = batch.entries
     for index in entries.indices where entries[index].environment == environment {
@@ -138,6 +138,7 @@ final class Route {
     pool.show(proof, at: now)
     pool.wakeResting()
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: proof.token)
+    topics.stuck.earn(at: now)
     probes.fill(round)
     pool.beginTurn()
     for offset in pool.places.ordinary {
