@@ -310,11 +310,11 @@ package final class World: @unchecked Sendable {
   /// An event's, as of now unless another time is named.
   /// - Parameter more: further members, each with a comma behind it.
   package func document(
-    _ id: String, streamer: String, stream: String = "b1", template: String = "go-live",
-    expiresIn: Int = 900, occurredAt: Int64? = nil, more: String = ""
+    _ id: String, app: String = World.app, streamer: String, stream: String = "b1",
+    template: String = "go-live", expiresIn: Int = 900, occurredAt: Int64? = nil, more: String = ""
   ) -> String {
     """
-    {"id":"\(id)","app":"\(Self.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
+    {"id":"\(id)","app":"\(app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
     "stream":{"id":"\(stream)","title":"Speedrun night"},"template":"\(template)",\(more)\
     "occurred_at":"\(WallClock.rfc3339(occurredAt ?? wallClock()))","expires_in":\(expiresIn)}
     """

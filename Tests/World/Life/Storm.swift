@@ -81,6 +81,29 @@ final class Storm {
     world.run(atMost: Self.pause) { false }
   }
 
+  /// An event of whom nobody is told.
+  func event(_ id: String, streamer: String, expiresIn: Int64 = 900) -> Event {
+    let now = world.wallClock()
+    return Event(
+      id: id, app: World.app, streamer: streamer, stream: "b1", template: "world",
+      occurredAt: now, expiresAt: now + expiresIn * 1_000, fields: [:], document: [])
+  }
+
+  /// A device that nobody else has heard of is bound, a minute ago; and what Apple says of it.
+  func verdict(_ device: WorldDevice, of user: String, isUnusable: Bool = false) -> TokenVerdict {
+    let now = world.wallClock()
+    WorldAudience(world).bind(
+      member: device.binding.member, token: device.token, to: user, at: now - 60_000)
+    return TokenVerdict(
+      user: user, member: device.binding.member,
+      finding: isUnusable ? .unusable(.badDeviceToken) : .gone(since: now - 30_000))
+  }
+
+  /// Nothing of it is left for the life behind the storm.
+  func delete(where isOfStorm: (String) -> Bool) {
+    for key in world.keys() where isOfStorm(key) { _ = world.ask("DEL", key) }
+  }
+
   /// What a worker asks of Redis, on a connection of its own.
   func ask<T>(
     _ options: RecordOptions,

@@ -19,16 +19,11 @@ final class StormRules {
       try checkOverdue()
       try checkLateSums()
     } catch { storm.fail("\(error)") }
-    for key in storm.world.keys() where key.hasPrefix("ff:") || key.contains("rule-") {
-      _ = storm.world.ask("DEL", key)
-    }
+    storm.delete { $0.hasPrefix("ff:") || $0.contains("rule-") }
   }
 
   private func event(_ id: String, expiresIn: Int64 = 900) -> Event {
-    let now = storm.world.wallClock()
-    return Event(
-      id: "rule-\(id)", app: World.app, streamer: "rule-s", stream: "b1", template: "world",
-      occurredAt: now, expiresAt: now + expiresIn * 1_000, fields: [:], document: [])
+    storm.event("rule-\(id)", streamer: "rule-s", expiresIn: expiresIn)
   }
 
   private func pass(_ time: Duration) { storm.world.run(atMost: time) { false } }
@@ -68,13 +63,8 @@ final class StormRules {
   }
 
   private func verdict(_ number: Int, isUnusable: Bool = false) -> TokenVerdict {
-    let device = WorldDevice(0xC00_0000 + number)
-    let (user, now) = ("rule-u\(number)", storm.world.wallClock())
-    WorldAudience(storm.world).bind(
-      member: device.binding.member, token: device.token, to: user, at: now - 60_000)
-    return TokenVerdict(
-      user: user, member: device.binding.member,
-      finding: isUnusable ? .unusable(.badDeviceToken) : .gone(since: now - 30_000))
+    storm.verdict(
+      WorldDevice(0xC00_0000 + number), of: "rule-u\(number)", isUnusable: isUnusable)
   }
 
   /// What Apple took long ago does not cover for a wave of 410s.
@@ -151,9 +141,7 @@ final class StormRules {
     try settle(7)
     let sums = space.sums(id: event.id)
     let old = storm.world.hash(sums)
-    for key in storm.world.keys() where key.hasPrefix("ff:{e:rule-l1}") {
-      _ = storm.world.ask("DEL", key)
-    }
+    storm.delete { $0.hasPrefix("ff:{e:rule-l1}") }
     pass(.seconds(1))
     try settle(4)
     if accepted != before + 11 { storm.fail("7 and then 4 are \(accepted - before)") }

@@ -78,9 +78,7 @@ extension StormSegments {
     let keys = storm.world.keys()
     let audit = StatisticsAudit(storm.world, [(id: event.id, isOver: isDone)], keys)
     for problem in audit.problems { fail(problem) }
-    for key in keys where key.hasPrefix("ff:") || key.hasPrefix("ffd:{e:") || key.contains(id) {
-      _ = storm.world.ask("DEL", key)
-    }
+    storm.delete { $0.hasPrefix("ff:") || $0.hasPrefix("ffd:{e:") || $0.contains(id) }
   }
 
   /// Until the last of all has died before it has told the statistics.

@@ -57,10 +57,7 @@ final class StormSegments {
     id = "storm-\(number)"
     space = storm.world.keyspace
     shards = number % 2 == 0 ? 1 : 4
-    let now = storm.world.wallClock()
-    event = Event(
-      id: id, app: World.app, streamer: "storm", stream: "b1", template: "world",
-      occurredAt: now, expiresAt: now + 900_000, fields: [:], document: [])
+    event = storm.event(id, streamer: "storm")
   }
 
   private var audience: Model.Audience { .sharded(shards: shards, generation: 1, followers: 0) }
@@ -353,14 +350,8 @@ final class StormSegments {
   /// Of a device that nobody else has heard of.
   private func addVerdict(to tally: SegmentTally) {
     serial += 1
-    let device = WorldDevice(0xD00_0000 + serial)
-    let (user, now) = ("\(id)-v\(serial)", storm.world.wallClock())
-    WorldAudience(storm.world).bind(
-      member: device.binding.member, token: device.token, to: user, at: now - 60_000)
     tally.count(.rejected(.unregistered))
-    tally.add(
-      TokenVerdict(
-        user: user, member: device.binding.member, finding: .gone(since: now - 30_000)))
+    tally.add(storm.verdict(WorldDevice(0xD00_0000 + serial), of: "\(id)-v\(serial)"))
   }
 
   func settle() throws {

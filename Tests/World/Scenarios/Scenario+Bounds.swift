@@ -96,11 +96,7 @@ extension Scenario {
       on: .usual { $0.audiences = [ScenarioAudience(1, followers: 400, shards: 8)] },
       actions: [
         .at(.zero, .breakShard(1, shard: 3)),
-        .at(
-          .zero,
-          .kafkaFails(
-            .produce, .topicAuthorizationFailed, times: 1_000,
-            topic: "notify-followers.dead-letters")),
+        .writesFail("dead-letters", .topicAuthorizationFailed),
         .at(.seconds(5), .stop("worker-1")), .at(.seconds(40), .kafkaFailsNoMore),
         .at(.seconds(41), .start("worker-2")),
       ],
@@ -129,15 +125,7 @@ extension Scenario {
       ]),
     Scenario(
       "forgotten-with-stragglers", "an event that Redis forgot does not end while some of it waits",
-      on: .usual {
-        $0.settings = [
-          .retry(.seconds(20)), .straggle(after: .milliseconds(200), delay: .seconds(8)),
-        ]
-        $0.audiences = [
-          ScenarioAudience(
-            1, followers: 400, shards: 8, marked: [.init(every: 20, answer: "2503")])
-        ]
-      },
+      on: .someStraggle,
       actions: [
         .at(.milliseconds(250), .redisForgets("e1", part: "")),
         .at(.seconds(5), .look("then", at: "worker-1")),
@@ -154,10 +142,7 @@ extension Scenario {
         $0.audiences = [ScenarioAudience(1, followers: 80, shards: 8)]
       },
       actions: [
-        .at(
-          .zero,
-          .kafkaFails(
-            .produce, .topicAuthorizationFailed, times: 1_000, topic: "notify-followers.segments")),
+        .writesFail("segments", .topicAuthorizationFailed),
         .at(.seconds(5), .stop("worker-1")), .at(.seconds(8), .divide(1)),
         .at(.seconds(9), .kafkaFailsNoMore), .at(.seconds(9), .start("worker-2")),
       ],
@@ -183,11 +168,7 @@ extension Scenario {
       },
       events: [ScenarioEvent("e2", of: 2, at: .seconds(2))],
       actions: [
-        .at(
-          .zero,
-          .kafkaFails(
-            .produce, .unanswered(isDone: false), times: 1_000,
-            topic: "notify-followers.dead-letters"))
+        .writesFail("dead-letters", .unanswered(isDone: false))
       ] + (0..<12).map { .at(.milliseconds(500), .nonsense([1, 3, 4][$0 % 3])) } + [
         .at(.seconds(30), .kafkaFailsNoMore)
       ],
@@ -197,15 +178,7 @@ extension Scenario {
       ]),
     Scenario(
       "forgotten-while-they-wait", "the number of waiting pushes is never negative",
-      on: .usual {
-        $0.settings = [
-          .retry(.seconds(20)), .straggle(after: .milliseconds(200), delay: .seconds(8)),
-        ]
-        $0.audiences = [
-          ScenarioAudience(
-            1, followers: 400, shards: 8, marked: [.init(every: 20, answer: "2503")])
-        ]
-      },
+      on: .someStraggle,
       actions: [.at(.seconds(5), .redisForgets("e1", part: ""))],
       bounds: [
         .exactly(.lost, 0), .exactly(.doubled, 0), .exactly(.uncommitted, 0),
@@ -283,4 +256,16 @@ extension Scenario {
       ],
       bounds: .onceEach + [.exactly(.letters, 0), .most(.lastPush("e1"), 2)]),
   ]
+}
+
+extension ScenarioSetUp {
+  /// One device in twenty is refused twice, and leaves its segment.
+  fileprivate static let someStraggle = usual {
+    $0.settings = [
+      .retry(.seconds(20)), .straggle(after: .milliseconds(200), delay: .seconds(8)),
+    ]
+    $0.audiences = [
+      ScenarioAudience(1, followers: 400, shards: 8, marked: [.init(every: 20, answer: "2503")])
+    ]
+  }
 }

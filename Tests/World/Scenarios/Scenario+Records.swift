@@ -59,10 +59,7 @@ extension Scenario {
         $0.audiences = [ScenarioAudience(1, followers: 80, shards: 8)]
       },
       actions: [
-        .at(
-          .zero,
-          .kafkaFails(
-            .produce, .topicAuthorizationFailed, times: 1_000, topic: "notify-followers.segments")),
+        .writesFail("segments", .topicAuthorizationFailed),
         .at(.seconds(5), .stop("worker-1")), .at(.seconds(9), .kafkaFailsNoMore),
         .at(.seconds(9), .start("worker-2")),
       ],
@@ -102,10 +99,7 @@ extension Scenario {
         ScenarioEvent("e3", of: 2, at: .milliseconds(2_100)),
       ],
       actions: [
-        .at(
-          .zero,
-          .kafkaFails(
-            .produce, failure, times: 1_000, topic: "notify-followers.dead-letters"))
+        .writesFail("dead-letters", failure)
       ] + (0..<6).map { _ in .at(.milliseconds(500), .nonsense(1)) } + [
         .at(.seconds(30), .kafkaFailsNoMore)
       ],

@@ -166,8 +166,8 @@ struct ScenarioEvent: Sendable, Hashable {
     isDisturbance = disturbs
   }
 
-  /// What its document says besides.
-  var more: String { rate.map { ",\"pushes_per_second\":\($0)" } ?? "" }
+  /// Further members of its document, with a comma behind each.
+  var more: String { rate.map { "\"pushes_per_second\":\($0)," } ?? "" }
 }
 
 /// A setting of workers that is not the usual one.

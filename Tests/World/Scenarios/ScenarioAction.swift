@@ -91,6 +91,12 @@ struct ScenarioAction: Sendable {
     case streamEnded(Int, ago: Int)
   }
 
+  /// From the beginning a topic takes no record, until `kafkaFailsNoMore`.
+  static func writesFail(_ topic: String, _ failure: MemoryFailure) -> ScenarioAction {
+    .at(
+      .zero, .kafkaFails(.produce, failure, times: 1_000, topic: "notify-followers.\(topic)"))
+  }
+
   static func at(_ time: Duration, _ what: What) -> ScenarioAction {
     ScenarioAction(at: time, what: what)
   }

@@ -109,13 +109,10 @@ final class ScenarioLife {
   private func append(_ event: ScenarioEvent) {
     let audience = scenario.setUp.audiences.first { $0.number == event.audience }
     guard let audience else { preconditionFailure("\(event.id) has no audience") }
-    let now = world.wallClock() - Int64(event.ago) * 1_000
-    let document = """
-      {"id":"\(event.id)","app":"\(audience.eventApp)",\
-      "streamer":{"id":"\(audience.streamer)","name":"Aiko"},\
-      "stream":{"id":"b1","title":"Speedrun night"},"template":"\(event.template)",\
-      "occurred_at":"\(WallClock.rfc3339(now))","expires_in":\(event.expiresIn)\(event.more)}
-      """
+    let document = world.document(
+      event.id, app: audience.eventApp, streamer: audience.streamer, template: event.template,
+      expiresIn: event.expiresIn, occurredAt: world.wallClock() - Int64(event.ago) * 1_000,
+      more: event.more)
     appendedAt[event.id] = world.scheduler.now
     world.append(document, key: audience.streamer)
   }
