@@ -25,10 +25,15 @@ struct AudienceErasure {
     let writer = AudienceWriter(redis: redis, keyspace: keyspace)
     try await writer.begin(streamer: user, expectedFollowers: 0, allowsEmpty: true)
     let summary = try await writer.finish()
+    counts.hasErasedAudience = true
+    // The heading's number lacks who followed between the count and the step that made the
+    // generation current.
+    let keys = AudienceRewrite.keys(
+      keyspace, user, generation: summary.generation, shards: summary.shards)
+    guard try await redis.members(of: keys) == 0 else { return }
     _ = try await redis.reply(
       to: ErasureScripts.removeEmpty, keys: [keyspace.followers(of: user)],
       arguments: [String(summary.shards), String(summary.generation)])
-    counts.hasErasedAudience = true
   }
 }
 

@@ -1,0 +1,63 @@
+import Fixtures
+import Keyspace
+import ServerProcesses
+import Testing
+import Threads
+
+@testable import Devices
+
+/// Who follows a streamer while that one's followers are erased.
+@Suite struct FollowDuringErasureTests {
+  /// Alice follows when Redis has answered so often. Returns how many answers there were in all.
+  private func erase(_ server: RedisServerProcess, followsAfter wanted: Int) async throws -> Int {
+    let script = try shippedScript("follow.lua")
+    let answers = ThreadLock(0)
+    try await ProxiedClient.run(
+      to: server.port, commandTimeout: .seconds(60),
+      rewriter: { bytes in
+        let number = answers.withLock { answers in
+          answers += 1
+          return answers
+        }
+        if number == wanted {
+          _ = try? server.cli("EVAL", script, "1", keyspace.followers(of: "u1"), "follow", "alice")
+        }
+        return bytes
+      },
+      { redis async throws in
+        var scope = UserErasure.Scope()
+        scope.erasesAudience = true
+        _ = try await UserErasure(redis: redis, keyspace: keyspace)
+          .run("u1", scope, writes: true)
+      })
+    return answers.withLock { $0 }
+  }
+
+  /// Each step of the erasure in turn is the one behind which she comes. Who comes before the old
+  /// followers are put away may go with them; nobody leaves a shard that nothing names.
+  @Test func whoFollowsMeanwhileIsThereOrErased() async throws {
+    let fixture = try RedisFixture()
+    let server = fixture.server
+    var answer = 0
+    var isReached = true
+    var kept = 0
+    while isReached {
+      answer += 1
+      try server.cli("FLUSHALL")
+      try await fixture.run { redis async throws in
+        _ = try await DeviceRegistry(redis: redis, keyspace: keyspace).follow(
+          streamer: "u1", user: "bob")
+      }
+      isReached = try await erase(server, followsAfter: answer) >= answer
+      let what: Comment = "followed after \(answer) answers"
+      let hasFollower = try await fixture.run { redis async throws in
+        let followers = try await redis.followers("u1")
+        let shards = try await redis.keys().filter { $0.hasPrefix("ffd:{f:u1:") }
+        #expect(followers == (shards.isEmpty ? [] : ["alice"]), what)
+        return !followers.isEmpty
+      }
+      if hasFollower { kept += 1 }
+    }
+    #expect(kept > 3 && answer > 9)
+  }
+}
