@@ -10,6 +10,9 @@ final class OffsetCommits {
   private let log: Log
   private var offsets = OffsetLedger()
   private var hasNews = false
+  /// What is being committed. Nothing else is meanwhile: a commit that is tried again could come
+  /// behind a newer one, and set the group back.
+  private var underWay: Set<KafkaPartition> = []
 
   init(consumer: any GroupConsumer, counters: WorkerCounters, log: Log) {
     self.consumer = consumer
@@ -25,7 +28,10 @@ final class OffsetCommits {
 
   func assigned(_ partitions: [KafkaPartition]) { offsets.assigned(partitions) }
 
-  func revoked(_ partitions: [KafkaPartition]) { offsets.revoked(partitions) }
+  func revoked(_ partitions: [KafkaPartition]) {
+    offsets.revoked(partitions)
+    underWay.subtract(partitions)
+  }
 
   /// Returns what the record is known by; nil when its partition is not ours.
   func began(_ message: KafkaMessage) -> Int? { offsets.began(message.source, message.offset) }
@@ -56,17 +62,23 @@ final class OffsetCommits {
   }
 
   func commit() {
-    guard hasNews else { return }
+    guard hasNews, underWay.isEmpty else { return }
     hasNews = false
     let committable = offsets.takeCommittable()
-    if !committable.isEmpty { consumer.commit(committable) }
+    guard !committable.isEmpty else { return }
+    underWay = Set(committable.keys)
+    consumer.commit(committable)
   }
 
-  func succeeded() { counters.add(.kafkaCommits) }
+  func succeeded(_ partitions: some Sequence<KafkaPartition>) {
+    counters.add(.kafkaCommits)
+    underWay.subtract(partitions)
+  }
 
   /// The next commit covers it again; should none come, the settled marks know what was done.
   func failed(_ partitions: [KafkaPartition], _ error: KafkaError) {
     counters.add(.kafkaCommitFailures)
+    underWay.subtract(partitions)
     offsets.commitFailed(partitions)
     hasNews = true
     log.warning("offsets not committed", ["error": .text("\(error)")])
