@@ -31,11 +31,12 @@ extension Oracle {
     if !plan.losesNotes { checkCounts(statuses) }
   }
 
-  /// Apple could not be reached, or has refused credentials, and perhaps nothing was sent since.
+  /// Apple could not be reached, took nothing, or has refused credentials, and perhaps nothing was
+  /// sent since.
   private var mayBeHeld: Bool {
     faults.all.contains { deed in
       switch deed {
-      case .apple(.refused, _), .apple(.silent, _): true
+      case .apple(.refused, _), .apple(.silent, _), .apple(.streams(0), _): true
       case .apple(.mix(let text), _): text.contains("Provider")
       default: false
       }
