@@ -103,7 +103,7 @@ let stages: [Target] = [
 
 let rooms: [Target] = [
   room("Text", []),
-  room("Model", ["Text"]),
+  room("Model", ["Text", "Threads"]),
   room("LegacyAPNs", ["Text"]),
   room("Keyspace", ["Text"]),
   room("Tokens", ["Keyspace", "Redis"]),

@@ -131,7 +131,7 @@ package enum Assembly {
 
   package static func deliverRoutes(
     _ settings: Settings
-  ) throws(SettingsError) -> [APNsEnvironment: APNsRoute] {
+  ) throws(SettingsError) -> [Destination: APNsRoute] {
     let apns = settings.apns
     let tls = try security("apns.ca_file", apns.caFile, protocols: ["h2"])
     let proxy = proxy(apns)

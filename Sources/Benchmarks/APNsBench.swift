@@ -212,7 +212,7 @@ package struct APNsBench {
     let event = GoLiveEvent(id: "bench-apns-\(trial)-\(run)", streamer: audience)
     try await stack.seed(streamer: event.streamer, followers: trial.followers) { index in
       let binding = Binding(
-        environment: .production, topic: LocalStack.app, token: token(index, trial, run))
+        destination: .production, topic: LocalStack.app, token: token(index, trial, run))
       return AudienceRow(
         user: "\(audience)-\(index)", profile: [("name", "Kim")],
         bindings: binding.map { [$0] } ?? [], boundAt: 0)

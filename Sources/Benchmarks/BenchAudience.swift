@@ -19,7 +19,7 @@ struct BenchAudience {
       ) { index in
         let row = people.row(index)
         let binding = Binding(
-          environment: .production, topic: LocalStack.app, token: people.token(index, device: 0))
+          destination: .production, topic: LocalStack.app, token: people.token(index, device: 0))
         return AudienceRow(
           user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],
           boundAt: row.boundAt)

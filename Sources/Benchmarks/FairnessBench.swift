@@ -152,7 +152,7 @@ package struct FairnessBench {
         followers: index == options.events ? Self.mediumFollowers : Self.smallFollowers)
       try await stack.seed(streamer: probe.event.streamer, followers: probe.followers) { follower in
         let binding = Binding(
-          environment: .production, topic: LocalStack.app, token: probe.token(follower))
+          destination: .production, topic: LocalStack.app, token: probe.token(follower))
         return AudienceRow(
           user: "fair-\(probe.number)-\(follower)", profile: [("name", "Kim")],
           bindings: binding.map { [$0] } ?? [], boundAt: 0)

@@ -62,7 +62,7 @@ package struct LatencyBench {
   ) async throws(LocalRunError) {
     let row = people.row(number)
     let binding = Binding(
-      environment: .production, topic: LocalStack.app, token: people.token(number, device: 0))
+      destination: .production, topic: LocalStack.app, token: people.token(number, device: 0))
     try await stack.seed(streamer: streamer(number), followers: 1) { _ in
       AudienceRow(
         user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],

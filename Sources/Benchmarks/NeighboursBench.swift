@@ -111,7 +111,7 @@ package struct NeighboursBench {
       expected: Self.segments * Keyspace.targetShardFollowers
     ) { index in
       let binding = Binding(
-        environment: kind == .unreachable ? .sandbox : .production, topic: LocalStack.app,
+        destination: kind == .unreachable ? .sandbox : .production, topic: LocalStack.app,
         token: token(kind, index, number))
       return AudienceRow(
         user: user(kind, index, number), profile: [("name", "Kim")],
@@ -171,7 +171,7 @@ package struct NeighboursBench {
   ) async throws(LocalRunError) {
     try await stack.seed(streamer: streamer, followers: followers) { index in
       let binding = Binding(
-        environment: .production, topic: LocalStack.app, token: smallToken(prefix, index, run))
+        destination: .production, topic: LocalStack.app, token: smallToken(prefix, index, run))
       return AudienceRow(
         user: "\(streamer)-\(index)", profile: [("name", "Kim")],
         bindings: binding.map { [$0] } ?? [], boundAt: 0)

@@ -25,7 +25,7 @@ package struct SenderBatches {
         RecipientPage.Recipient(user: user, firstBinding: index, bindingCount: 1))
       page.bindings.append(
         RecipientPage.Binding(
-          member: slice, token: slice.last(BenchTraffic.tokenDigits), environment: .production))
+          member: slice, token: slice.last(BenchTraffic.tokenDigits), destination: .production))
     }
   }
 

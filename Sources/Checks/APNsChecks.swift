@@ -18,7 +18,7 @@ enum APNsChecks {
     deniesWarnings: Bool, now: Int64
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
-    let routes: [APNsEnvironment: APNsRoute]
+    let routes: [Destination: APNsRoute]
     do {
       routes = try Assembly.deliverRoutes(settings)
     } catch {
@@ -30,7 +30,7 @@ enum APNsChecks {
     let all = credentials.isEmpty ? [nil] : credentials.map { Optional($0) }
     for shown in all {
       var asked: [APNsRoute] = []
-      for environment in APNsEnvironment.allCases {
+      for environment in Destination.all {
         guard let route = routes[environment] else { continue }
         // A simulator stands for both.
         if asked.contains(where: { $0.endpoint == route.endpoint }) { continue }
@@ -42,7 +42,7 @@ enum APNsChecks {
   }
 
   private static func ask(
-    _ route: APNsRoute, _ environment: APNsEnvironment, _ shown: CheckedCredentials?,
+    _ route: APNsRoute, _ environment: Destination, _ shown: CheckedCredentials?,
     timeout: Duration, now: Int64, _ list: inout CheckList
   ) async {
     do {
@@ -59,7 +59,7 @@ enum APNsChecks {
   }
 
   private static func tell(
-    _ answer: AppleReply, _ environment: APNsEnvironment, _ route: APNsRoute,
+    _ answer: AppleReply, _ environment: Destination, _ route: APNsRoute,
     _ shown: CheckedCredentials?, _ list: inout CheckList
   ) {
     let whose = shown?.name.map { " (\($0))" } ?? ""
@@ -94,7 +94,7 @@ enum APNsChecks {
   /// 400 speaks of the device that cannot exist: the credentials were taken.
   private static func judge(
     _ status: Int, _ reason: String, _ shown: CheckedCredentials, _ name: String,
-    _ environment: APNsEnvironment, _ list: inout CheckList
+    _ environment: Destination, _ list: inout CheckList
   ) {
     let isCertificate = shown.isCertificate
     let what = isCertificate ? "certificate" : "provider token"

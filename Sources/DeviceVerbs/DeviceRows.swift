@@ -35,7 +35,7 @@ struct DeviceRows {
 
   private static func row(_ binding: Binding, _ showsToken: Bool) -> Terminal.JSONObject {
     var row: Terminal.JSONObject = [
-      "environment": .text(binding.environment.name), "topic": .text(binding.topic),
+      "environment": .text(binding.destination.name), "topic": .text(binding.topic),
     ]
     if showsToken { row["token"] = .text(binding.token) }
     return row
@@ -67,7 +67,7 @@ struct DeviceRows {
 
   private func cells(_ binding: Binding, _ state: String, since: Int64?) -> [String] {
     [
-      binding.environment.name, binding.topic, state,
+      binding.destination.name, binding.topic, state,
       since.map { WallClock.rfc3339($0) } ?? "not known",
     ] + (showsTokens ? [binding.token] : [])
   }

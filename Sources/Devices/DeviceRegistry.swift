@@ -101,14 +101,14 @@ extension DeviceRegistry {
   @discardableResult
   package func unbind(user: String, _ binding: Binding) async throws(DevicesError) -> Bool {
     try await unbind(
-      user: user, token: binding.token, topic: binding.topic, environment: binding.environment) > 0
+      user: user, token: binding.token, topic: binding.topic, environment: binding.destination) > 0
   }
 
   /// As above, of whatever topic and environment are left open.
   /// - Parameter token: lower-case hex.
   /// - Returns: how many bindings there were.
   package func unbind(
-    user: String, token: String, topic: String? = nil, environment: APNsEnvironment? = nil
+    user: String, token: String, topic: String? = nil, environment: Destination? = nil
   ) async throws(DevicesError) -> Int {
     try Self.check(user)
     return try await binder.unbind(user, token, topic: topic, environment: environment)

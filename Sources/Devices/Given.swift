@@ -58,8 +58,8 @@ package enum Given {
 
   package static func environment(
     _ text: String, as name: String = "environment"
-  ) throws(GivenRefusal) -> APNsEnvironment {
-    guard let known = APNsEnvironment.allCases.first(where: { $0.name == text }) else {
+  ) throws(GivenRefusal) -> Destination {
+    guard let known = Destination(named: text) else {
       throw GivenRefusal(name: name, rule: "production or sandbox")
     }
     return known
@@ -90,12 +90,12 @@ package enum Given {
   ///   - tokenName: what the token is called where it was given.
   ///   - topicName: what the topic is called there.
   package static func binding(
-    token: String, topic: String, environment: APNsEnvironment, tokenName: String = "token",
+    token: String, topic: String, environment: Destination, tokenName: String = "token",
     topicName: String = "topic"
   ) throws(GivenRefusal) -> Binding {
     let digits = try Self.token(token, as: tokenName)
     let binding = Binding(
-      environment: environment, topic: try Self.topic(topic, as: topicName), token: digits)
+      destination: environment, topic: try Self.topic(topic, as: topicName), token: digits)
     guard let binding else { throw GivenRefusal(name: tokenName, rule: "a device token") }
     return binding
   }

@@ -106,7 +106,7 @@ struct TokenBinder {
   /// Takes a token from the user, of whatever topic and environment are left open. Returns how many
   /// bindings there were.
   func unbind(
-    _ user: String, _ token: String, topic: String? = nil, environment: APNsEnvironment? = nil
+    _ user: String, _ token: String, topic: String? = nil, environment: Destination? = nil
   ) async throws(DevicesError) -> Int {
     let answer = try await redis.reply(
       to: DeviceScripts.drop, keys: keyspace.movingKeys(user: user),
@@ -123,7 +123,7 @@ struct TokenBinder {
       let claims = try await claim([(new.token, user)], sparesOthers: round > 0)
       // The new device has gone on to another user meanwhile.
       guard let claimed = claims[0] else {
-        return try await unbind(user, old.token, topic: old.topic, environment: old.environment) > 0
+        return try await unbind(user, old.token, topic: old.topic, environment: old.destination) > 0
       }
       let moves = claimed.moves(of: new)
       if !moves.isEmpty { onMove(moves) }

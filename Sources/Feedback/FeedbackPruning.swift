@@ -15,7 +15,7 @@ package struct FeedbackPruning {
 
   private let redis: RedisClient
   private let keyspace: Keyspace
-  private let environment: APNsEnvironment
+  private let environment: Destination
 
   package init(redis: RedisClient, keyspace: Keyspace, isSandbox: Bool) {
     self.redis = redis

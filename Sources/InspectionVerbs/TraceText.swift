@@ -110,7 +110,7 @@ struct TraceText {
       ])
     for device in trace.devices {
       table.add([
-        token(of: device), device.binding?.environment.name ?? "-", device.binding?.topic ?? "-",
+        token(of: device), device.binding?.destination.name ?? "-", device.binding?.topic ?? "-",
         device.state.rawValue.replacing("_", with: " "), words(device.finding.verdict),
         device.finding.reason.isEmpty ? "-" : device.finding.reason, time(device.at),
         device.sends.map { String($0) } ?? "-",

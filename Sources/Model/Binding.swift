@@ -2,43 +2,53 @@ import Text
 
 /// A user-to-token binding; its `member` is what the user's set of bindings holds.
 package struct Binding: Sendable, Equatable, Hashable {
-  package let environment: APNsEnvironment
-  /// The APNs topic that the token was registered for: the app's bundle id, and behind it the
-  /// suffix of the push type unless that is alert or background (Apple, "Sending notification
-  /// requests to APNs"). PushKit, Live Activities, location, push-to-talk, widgets and controls
-  /// each give an app a token of its own, and Apple refuses it for any other topic.
+  package let destination: Destination
+  /// The app that the token was registered for. Of APNs its topic: the app's bundle id, and behind
+  /// it the suffix of the push type unless that is alert or background (Apple, "Sending
+  /// notification requests to APNs"). PushKit, Live Activities, location, push-to-talk, widgets and
+  /// controls each give an app a token of its own, and Apple refuses it for any other topic.
   package let topic: String
-  /// Lower-case hex, an even number of digits, 2…`maximumTokenDigits`. Apple: "never assume a
-  /// size".
+  /// As the platform's `TokenFormat` stores it.
   package let token: String
 
-  package static let maximumTokenDigits = 512
   package static let maximumTopicBytes = 255
+  /// Of a member: its platform and environment.
+  private static let maximumPrefixBytes = 32
+  /// A longer member is none, whatever the platform.
+  package static var maximumMemberBytes: Int {
+    let tokens = Destination.all.map { $0.platform.tokens.maximumBytes }.max() ?? 0
+    return maximumPrefixBytes + maximumTopicBytes + 1 + tokens
+  }
 
   /// Enough of the token to tell devices of one user apart, for whoever is not to send to it.
   package var shortToken: String { "\(token.prefix(8))…" }
 
-  /// Nil unless `topic` is one (letters, digits, `.` and `-`) and `token` is hex;
-  /// upper-case digits are lowered, nothing else is mended.
-  package init?(environment: APNsEnvironment, topic: String, token: String) {
-    guard Self.isTopic(topic) else { return nil }
-    let token = token.utf8.map(\.asciiLowered)
-    let isHex = token.allSatisfy(\.isASCIIHexDigit)
-    guard isHex, token.count >= 2, token.count <= Self.maximumTokenDigits, token.count % 2 == 0
-    else { return nil }
-    self.environment = environment
+  /// Nil unless `topic` is one (letters, digits, `.` and `-`) and `token` is of the platform's
+  /// format; upper-case hex digits are lowered, nothing else is mended.
+  package init?(destination: Destination, topic: String, token: String) {
+    guard Self.isTopic(topic), let token = destination.platform.tokens.stored(token) else {
+      return nil
+    }
+    self.destination = destination
     self.topic = topic
-    self.token = String(decoding: token, as: UTF8.self)
+    self.token = token
   }
 
-  /// - Parameter member: `apns:<environment>:<topic>:<token>`, exactly as `member` writes it.
+  /// - Parameter member: exactly as `member` writes it.
   package init?(member: String) {
-    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 4, parts[0] == "apns",
-      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] })
-    else { return nil }
-    self.init(environment: environment, topic: String(parts[2]), token: String(parts[3]))
+    self.init(foreign: member)
     guard self.member.utf8.elementsEqual(member.utf8) else { return nil }
+  }
+
+  /// - Parameter member: of somebody who does not write a token as it is stored.
+  package init?(foreign member: String) {
+    guard let destination = Destination(ofMember: member) else { return nil }
+    let rest = member.utf8.dropFirst(destination.memberPrefix.utf8.count)
+    guard let colon = rest.firstIndex(of: 0x3A) else { return nil }
+    // The last field is the rest, whatever it holds.
+    self.init(
+      destination: destination, topic: String(rest[..<colon]) ?? "",
+      token: String(rest[rest.index(after: colon)...]) ?? "")
   }
 
   package static func isTopic(_ text: String) -> Bool {
@@ -46,13 +56,38 @@ package struct Binding: Sendable, Equatable, Hashable {
       && text.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
   }
 
-  private static let sandboxPrefix = "apns:\(APNsEnvironment.sandbox.name):"
+  /// The platform, its environment if it has several, the topic, the token:
+  /// `apns:production:com.example.app:00ff…`.
+  package var member: String { destination.memberPrefix + topic + ":" + token }
+}
 
-  /// Of what stands in a user's set of bindings.
-  static func environment(ofMember member: String) -> APNsEnvironment {
-    member.utf8.starts(with: sandboxPrefix.utf8) ? .sandbox : .production
+extension Platform.TokenFormat {
+  /// A token as it is stored; nil for none of this format.
+  package func stored(_ token: String) -> String? {
+    switch self {
+    case .hex:
+      let digits = token.utf8.map(\.asciiLowered)
+      return digits.withUnsafeBytes(accepts) ? String(decoding: digits, as: UTF8.self) : nil
+    case .opaque: return Array(token.utf8).withUnsafeBytes(accepts) ? token : nil
+    }
   }
 
-  /// `apns:<production or sandbox>:<topic>:<token>`
-  package var member: String { "apns:\(environment.name):\(topic):\(token)" }
+  /// Whether these bytes are a token. Hex digits in either case. Without a branch per byte, so that
+  /// the compiler makes vector code of it.
+  package func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard !bytes.isEmpty, bytes.count <= maximumBytes else { return false }
+    var wrong: UInt8 = 0
+    switch self {
+    case .hex:
+      guard bytes.count % 2 == 0 else { return false }
+      for byte in bytes {
+        let isDigit: UInt8 = byte &- 0x30 < 10 ? 1 : 0
+        let isLetter: UInt8 = (byte | 0x20) &- 0x61 < 6 ? 1 : 0
+        wrong |= (isDigit | isLetter) ^ 1
+      }
+    case .opaque:
+      for byte in bytes { wrong |= byte &- 0x21 < 0x5E ? 0 : 1 }
+    }
+    return wrong == 0
+  }
 }

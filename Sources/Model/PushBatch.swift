@@ -9,7 +9,7 @@ package final class PushBatch {
     package var payload: ByteSlice
     /// 36 characters; the same on every try, also after a crash.
     package var apnsID: ByteSlice
-    package var environment: APNsEnvironment
+    package var destination: Destination
     /// What earlier tries in other segments left behind; empty but for stragglers.
     package var history = PushHistory()
     fileprivate var isSettled = false
@@ -79,7 +79,7 @@ package final class PushBatch {
     state.pointee.entries.append(
       Entry(
         user: user, member: member, token: token, payload: payload, apnsID: apnsID,
-        environment: binding.environment))
+        destination: binding.destination))
     state.pointee.unsettled += 1
   }
 
@@ -96,7 +96,8 @@ package final class PushBatch {
     let outcome = tally.known(outcome)
     tally.count(outcome)
     if outcome == .accepted {
-      if state.pointee.entries[index].environment == .sandbox { tally.acceptedInSandbox += 1 }
+      let destination = state.pointee.entries[index].destination
+      if destination != .production { tally.wasAccepted(at: destination) }
     } else {
       note(index, .outcome(outcome))
     }
@@ -125,8 +126,8 @@ package final class PushBatch {
     headers.expiresAt <= milliseconds || tally.fanOut.brake == .cancelled
   }
 
-  package func hasPushes(for environment: APNsEnvironment) -> Bool {
-    state.pointee.entries.contains { $0.environment == environment }
+  package func hasPushes(for destination: Destination) -> Bool {
+    state.pointee.entries.contains { $0.destination == destination }
   }
 
   /// What earlier tries of a push left behind.

@@ -19,12 +19,12 @@ package final class RecipientPage {
     /// The whole member of the user's set; the token is its end.
     package var member: ByteSlice
     package var token: ByteSlice
-    package var environment: APNsEnvironment
+    package var destination: Destination
 
-    package init(member: ByteSlice, token: ByteSlice, environment: APNsEnvironment) {
+    package init(member: ByteSlice, token: ByteSlice, destination: Destination) {
       self.member = member
       self.token = token
-      self.environment = environment
+      self.destination = destination
     }
   }
 

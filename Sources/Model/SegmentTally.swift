@@ -26,14 +26,15 @@ package final class SegmentTally {
   package private(set) var verdicts: [TokenVerdict] = []
   /// Of the first verdicts, while they are written.
   package var admission: VerdictAdmission?
-  /// Of `accepted`, those of the sandbox: what Apple takes is evidence for one environment.
-  package var acceptedInSandbox = 0
+  /// Of `accepted`, those of destinations other than the first, which nearly all are of: what is
+  /// accepted is evidence for one destination.
+  private var acceptedElsewhere = [Int](repeating: 0, count: Destination.maximum)
   /// What became of the verdicts that are no longer among `verdicts`.
   package var findings = PruneFindings()
   /// What is to be told of the verdicts that are no longer among `verdicts`.
   package var untold = UntoldNews()
-  /// Of the refused tokens, those that are unusable, by `APNsEnvironment.rawValue`.
-  private var unusable = [0, 0]
+  /// Of the refused tokens, those that are unusable, by destination.
+  private var unusable = [Int](repeating: 0, count: Destination.maximum)
   /// Pushes that left without an outcome and are not written down yet.
   package var stragglers: [Straggler] = []
   /// What keeps pushes from being sent that became stragglers, in words for an operator; nil while
@@ -79,7 +80,7 @@ package final class SegmentTally {
 
   package func add(_ verdict: TokenVerdict) {
     verdicts.append(verdict)
-    if case .unusable = verdict.finding { unusable[Int(verdict.environment.rawValue)] += 1 }
+    if case .unusable = verdict.finding { unusable[Int(verdict.destination.index)] += 1 }
   }
 
   /// The first verdicts are written down.
@@ -88,28 +89,35 @@ package final class SegmentTally {
     admission = nil
   }
 
-  private func accepted(in environment: APNsEnvironment) -> Int {
-    environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+  /// Notes of an accepted push where it went; called for none of the first destination.
+  package func wasAccepted(at destination: Destination, times: Int = 1) {
+    acceptedElsewhere[Int(destination.index)] += times
   }
 
-  private var reported = [0, 0]
+  private func accepted(at destination: Destination) -> Int {
+    destination == .production
+      ? accepted - acceptedElsewhere.reduce(0, +) : acceptedElsewhere[Int(destination.index)]
+  }
+
+  private var reported = [Int](repeating: 0, count: Destination.maximum)
 
   /// Pushes accepted in one environment since this was asked last.
-  package func takeAccepted(of environment: APNsEnvironment) -> Int {
-    let index = Int(environment.rawValue)
-    let all = accepted(in: environment)
+  package func takeAccepted(of destination: Destination) -> Int {
+    let index = Int(destination.index)
+    let all = accepted(at: destination)
     defer { reported[index] = all }
     return all - reported[index]
   }
 
-  private var heard = [(accepted: 0, unusable: 0), (accepted: 0, unusable: 0)]
+  private var heard = [(accepted: Int, unusable: Int)](
+    repeating: (0, 0), count: Destination.maximum)
 
   /// Pushes accepted, and tokens found unusable, in one environment since this was asked last.
   package func takeEvidence(
-    of environment: APNsEnvironment
+    of destination: Destination
   ) -> (accepted: Int, unusable: Int) {
-    let index = Int(environment.rawValue)
-    let all = accepted(in: environment)
+    let index = Int(destination.index)
+    let all = accepted(at: destination)
     let earlier = heard[index]
     heard[index] = (all, unusable[index])
     return (all - earlier.accepted, unusable[index] - earlier.unusable)

@@ -16,5 +16,5 @@ package struct Straggler: Sendable, Equatable {
     self.askAgainAt = askAgainAt
   }
 
-  package var environment: APNsEnvironment { Binding.environment(ofMember: member) }
+  package var destination: Destination { Destination(ofMember: member) ?? .production }
 }

@@ -11,7 +11,7 @@ package struct StragglerList: Sendable, Equatable {
   package let pushes: [Straggler]
 
   /// One, but in records of older workers.
-  package var environments: Set<APNsEnvironment> { Set(pushes.map(\.environment)) }
+  package var destinations: Set<Destination> { Set(pushes.map(\.destination)) }
 
   /// When Apple may be asked about all of them; 0: at any time.
   package var askAgainAt: Int64 { pushes.reduce(0) { max($0, $1.askAgainAt) } }

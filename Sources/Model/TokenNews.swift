@@ -15,7 +15,7 @@ package struct TokenNews: Sendable, Equatable {
   package let kind: Kind
   /// Whose it was, or is again.
   package let user: String
-  package let environment: APNsEnvironment
+  package let destination: Destination
   package let topic: String
   package let token: String
   /// Apple's, as Apple spells it.
@@ -31,7 +31,7 @@ package struct TokenNews: Sendable, Equatable {
   ) {
     self.kind = kind
     self.user = user
-    environment = binding.environment
+    destination = binding.destination
     topic = binding.topic
     token = binding.token
     self.reason = reason

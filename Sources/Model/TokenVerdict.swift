@@ -15,7 +15,7 @@ package struct TokenVerdict: Sendable, Equatable {
   package let member: String
   package let finding: Finding
 
-  package var environment: APNsEnvironment { Binding.environment(ofMember: member) }
+  package var destination: Destination { Destination(ofMember: member) ?? .production }
 
   package init(user: String, member: String, finding: Finding) {
     self.user = user
@@ -30,13 +30,13 @@ package struct TokenVerdict: Sendable, Equatable {
 package struct VerdictAdmission: Sendable, Equatable {
   /// Whether the devices of one environment that are gone may be removed.
   package struct Question: Sendable, Equatable {
-    package let environment: APNsEnvironment
+    package let destination: Destination
     package let removals: Int
     /// To report with them, these among them.
     package let answers: Int
 
-    package init(_ environment: APNsEnvironment, removals: Int, answers: Int) {
-      self.environment = environment
+    package init(_ destination: Destination, removals: Int, answers: Int) {
+      self.destination = destination
       self.removals = removals
       self.answers = answers
     }
@@ -65,10 +65,10 @@ package struct VerdictAdmission: Sendable, Equatable {
 
   /// Redis' answer to the last question.
   package mutating func answer(mayRemove: Bool) {
-    let environment = questions.removeLast().environment
+    let destination = questions.removeLast().destination
     guard !mayRemove else { return }
     let all = verdicts.count
-    verdicts.removeAll { !$0.finding.isUnusable && $0.environment == environment }
+    verdicts.removeAll { !$0.finding.isUnusable && $0.destination == destination }
     withheldGone += all - verdicts.count
   }
 }

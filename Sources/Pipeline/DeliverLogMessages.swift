@@ -86,7 +86,7 @@ extension Log {
 
   private static func fields(of obstacle: RouteObstacle) -> LogFields {
     [
-      "environment": .text(obstacle.environment.name),
+      "environment": .text(obstacle.destination.name),
       "topic": .text(obstacle.topic ?? "every topic"), "reason": .text(obstacle.reason),
     ]
   }

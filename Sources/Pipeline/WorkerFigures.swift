@@ -137,7 +137,7 @@ struct WorkerFigures: Sendable {
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
     let unreachable = lane.obstacles.filter { $0.kind == .unreachable }
     Self.add(
-      unreachable.filter { $0.environment == .production }.map { "\($0)" }, to: &unreachableApple)
+      unreachable.filter { $0.destination == .production }.map { "\($0)" }, to: &unreachableApple)
   }
 
   /// Each thing without which the worker can do nothing, and what is wrong with it, in words. It

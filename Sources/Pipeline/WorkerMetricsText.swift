@@ -159,11 +159,11 @@ extension WorkerMetrics {
       let troubles = cause == .redis ? figures.redisTroubles.count : 0
       return (["dependency", cause.rawValue, ""], Double(waits + troubles))
     }
-    let routes = APNsEnvironment.allCases.flatMap { environment in
+    let routes = Destination.all.flatMap { destination in
       RouteObstacle.Kind.allCases.map { kind in
-        let group = RouteObstacle.Group(kind: kind, environment: environment)
+        let group = RouteObstacle.Group(kind: kind, destination: destination)
         return (
-          ["route", kind.rawValue, environment.name], Double(figures.obstacleCounts[group] ?? 0)
+          ["route", kind.rawValue, destination.name], Double(figures.obstacleCounts[group] ?? 0)
         )
       }
     }

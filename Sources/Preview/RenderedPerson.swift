@@ -71,26 +71,18 @@ package struct RenderedPerson: Sendable {
     var devices = Devices()
     for (index, name) in names.enumerated() { person.fields[name] = profile[first + index].text }
     for index in 0..<bindings.count {
-      guard let binding = binding(bindings[index].text ?? "") else {
+      // What the worker would send to, be it written as we store it or not.
+      guard let binding = Binding(foreign: bindings[index].text ?? "") else {
         devices.skipped += 1
         continue
       }
       if binding.topic == topic {
-        devices.addressed[binding.environment.name, default: 0] += 1
+        devices.addressed[binding.destination.name, default: 0] += 1
       } else {
         devices.others += 1
       }
     }
     person.devices = devices
     return person
-  }
-
-  /// `apns:<environment>:<topic>:<token>`; nil for what the worker would not send to either.
-  private static func binding(_ member: String) -> Binding? {
-    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 4, parts[0] == "apns",
-      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] })
-    else { return nil }
-    return Binding(environment: environment, topic: String(parts[2]), token: String(parts[3]))
   }
 }

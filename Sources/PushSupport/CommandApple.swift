@@ -47,7 +47,7 @@ package struct CommandApple: Sendable {
 
   /// All services are trusted as that of pushes is.
   package func route(
-    _ environment: APNsEnvironment, _ service: Service = .pushes
+    _ environment: Destination, _ service: Service = .pushes
   ) throws(CommandFailure) -> APNsRoute {
     var settings = settings
     if service != .pushes {
@@ -55,7 +55,7 @@ package struct CommandApple: Sendable {
       settings.apns.production.interface = .http2
       settings.apns.sandbox.interface = .http2
     }
-    let routes: [APNsEnvironment: APNsRoute]
+    let routes: [Destination: APNsRoute]
     do { routes = try Assembly.deliverRoutes(settings) } catch { throw CommandFailure(error) }
     guard var route = routes[environment] else {
       throw CommandFailure(.config, "no server is configured for \(environment.name)")

@@ -4,5 +4,5 @@ import Model
 package enum EnvironmentChoice: String, CaseIterable, Sendable {
   case production, sandbox
 
-  package var model: APNsEnvironment { self == .production ? .production : .sandbox }
+  package var model: Destination { self == .production ? .production : .sandbox }
 }

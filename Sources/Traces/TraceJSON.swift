@@ -62,7 +62,7 @@ extension Trace {
     return .object(
       JSONObject(
         [
-          ("environment", Self.text(device.binding?.environment.name)),
+          ("environment", Self.text(device.binding?.destination.name)),
           ("topic", Self.text(device.binding?.topic)), ("token", Self.text(token)),
           ("state", .string(device.state.rawValue)), ("since_ms", Self.number(device.since)),
           ("apns_id", Self.text(device.apnsID(of: event))),

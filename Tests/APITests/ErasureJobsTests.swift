@@ -78,7 +78,7 @@ import Testing
       _ = try await fixture.run { redis async throws in
         for (number, user) in users.enumerated() {
           let device = try #require(
-            Binding(environment: .production, topic: "a.b", token: "00a\(number)"))
+            Binding(destination: .production, topic: "a.b", token: "00a\(number)"))
           try await DeviceRegistry(redis: redis, keyspace: Self.keyspace)
             .bind(user: user, device, at: 1)
         }

@@ -18,7 +18,7 @@ extension WorkerBed {
     _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000, app: String = app
   ) async throws {
     try await write(tokens.count, of: streamer, expecting: tokens.count) { index in
-      let binding = Binding(environment: .production, topic: app, token: tokens[index])
+      let binding = Binding(destination: .production, topic: app, token: tokens[index])
       return AudienceRow(
         user: "\(streamer)-u\(index)", profile: [("name", "Kim")],
         bindings: binding.map { [$0] } ?? [], boundAt: boundAt)
@@ -33,7 +33,7 @@ extension WorkerBed {
       AudienceRow(
         user: "\(streamer)-u0", profile: [],
         bindings: tokens.compactMap {
-          Binding(environment: .production, topic: $0.topic, token: $0.token)
+          Binding(destination: .production, topic: $0.topic, token: $0.token)
         }, boundAt: 1_767_225_600_000)
     }
   }
@@ -41,7 +41,7 @@ extension WorkerBed {
   /// Writes an audience of so many shards: follower `index` of each has the device that `token`
   /// names, if any.
   package func followInShards(
-    _ streamer: String, shards: Int, perShard: Int, environment: APNsEnvironment = .production,
+    _ streamer: String, shards: Int, perShard: Int, destination: Destination = .production,
     token: @Sendable (_ shard: Int, _ index: Int) -> String?
   ) async throws {
     var rows: [AudienceRow] = []
@@ -53,7 +53,7 @@ extension WorkerBed {
       let shard = Keyspace.shard(of: user, shards: shards)
       guard counts[shard] < perShard else { continue }
       let binding = token(shard, counts[shard]).flatMap {
-        Binding(environment: environment, topic: Self.app, token: $0)
+        Binding(destination: destination, topic: Self.app, token: $0)
       }
       counts[shard] += 1
       rows.append(

@@ -53,7 +53,7 @@ import Testing
       let bed = try closedBed(loop)
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
-      let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
+      let devices = hexadecimal(60).map { (destination: Destination.production, token: $0) }
       for number in 0..<16 { await queue.admit(number, count: 60) }
       let other = SegmentTally()
       for number in 30..<33 { await queue.admit(number, bed.batch(devices, other)) }
@@ -78,7 +78,7 @@ import Testing
       let bed = try closedBed(loop)
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
-      let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
+      let devices = hexadecimal(60).map { (destination: Destination.production, token: $0) }
       for number in 0..<6 { await queue.admit(number, bed.batch(devices, SegmentTally())) }
       await bed.until("all are in") { queue.admitted.count == 6 }
       await letGo(bed, streams: 100)
@@ -100,9 +100,9 @@ import Testing
       defer { bed.stop() }
       bed.sandbox.options.maximumConcurrentStreams = 0
       let tokens = hexadecimal(120)
-      let sandbox = tokens.map { (environment: APNsEnvironment.sandbox, token: $0) }
+      let sandbox = tokens.map { (destination: Destination.sandbox, token: $0) }
       let mixed = tokens.enumerated().map {
-        (environment: $0 % 2 == 0 ? APNsEnvironment.production : .sandbox, token: $1)
+        (destination: $0 % 2 == 0 ? Destination.production : .sandbox, token: $1)
       }
       let queue = AdmissionLog(bed)
       await queue.admit(0, bed.batch(sandbox, bed.tally))

@@ -40,7 +40,7 @@ import Testing
       // Only those that are used connect.
       #expect(bed.stage.openConnections == 0)
       let tallies = [SegmentTally(), SegmentTally()]
-      let devices = hexadecimal(200).map { (APNsEnvironment.production, $0) }
+      let devices = hexadecimal(200).map { (Destination.production, $0) }
       for (tally, topic) in zip(tallies, ["a.b", "c.d"]) {
         await bed.stage.admit(bed.batch(devices, tally, topic: topic))
       }
@@ -60,12 +60,12 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, credentials: credentials(others: nil))
       defer { bed.stop() }
-      let devices = hexadecimal(5).map { (APNsEnvironment.production, $0) }
+      let devices = hexadecimal(5).map { (Destination.production, $0) }
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices, tally, topic: "a.b"))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(tally.rejections.map(\.reason) == [.noRoute] && tally.settled == 5)
-      #expect(!bed.stage.isClosed(PushRoute(environment: .production, topic: "a.b")))
+      #expect(!bed.stage.isClosed(PushRoute(destination: .production, topic: "a.b")))
     }
   }
 
@@ -80,7 +80,7 @@ import Testing
         ], apps: ["c.d": 1], others: 0)
       let bed = try DeliverBed(loop, credentials: all)
       defer { bed.stop() }
-      let devices = hexadecimal(20).map { (APNsEnvironment.production, $0) }
+      let devices = hexadecimal(20).map { (Destination.production, $0) }
       let (held, tally) = (SegmentTally(), SegmentTally())
       await bed.stage.admit(bed.batch(devices, held, topic: "c.d"))
       await bed.stage.admit(bed.batch(devices, tally, topic: "a.b"))
@@ -90,8 +90,8 @@ import Testing
         bed.stage.obstacles.map(\.description)
           == ["production (c.d): the certificate has expired (a certificate for a.b)"])
       #expect(held.settled == 0)
-      #expect(bed.stage.isClosed(PushRoute(environment: .production, topic: "c.d.voip")))
-      #expect(!bed.stage.isClosed(PushRoute(environment: .production, topic: "a.b")))
+      #expect(bed.stage.isClosed(PushRoute(destination: .production, topic: "c.d.voip")))
+      #expect(!bed.stage.isClosed(PushRoute(destination: .production, topic: "a.b")))
     }
   }
 }

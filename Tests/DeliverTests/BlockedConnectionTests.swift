@@ -50,7 +50,7 @@ import Testing
     connection.transport?.shrinkSocket()
     server.stopReading()
     let headers = bed.batch(["00"]).headers
-    let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
+    let devices = hexadecimal(60).map { (destination: Destination.production, token: $0) }
     await bed.stage.admit(
       bed.batch(devices, tally, headers, event: String(repeating: "x", count: 30_000)))
     await bed.until("more is there than leaves") { connection.capacity == 0 }

@@ -6,7 +6,7 @@ import Testing
 
 /// A fan-out that somebody has paused or cancelled beside one that goes on.
 @Suite struct BrakeTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 

@@ -7,7 +7,7 @@ import Testing
 /// Something before the server admits so many connections and no more: what was lost goes in
 /// ordinary traffic then.
 @Suite struct ConnectionLimitTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// Refusals of our credentials, over real connections: whose matter they are.
 @Suite struct CredentialTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 
@@ -55,7 +55,7 @@ import Testing
       }
       let tallies = (0..<4).map { _ in SegmentTally() }
       for (index, tally) in tallies.enumerated() {
-        let devices = hexadecimal(500).map { (APNsEnvironment.production, "a\(index)" + $0) }
+        let devices = hexadecimal(500).map { (Destination.production, "a\(index)" + $0) }
         await bed.stage.admit(bed.batch(devices, tally))
       }
       await bed.until("held") { bed.stage.obstacles.count == 1 }

@@ -93,7 +93,7 @@ final class DeliverBed {
 
   /// A sealed batch for these devices, in a segment of its own.
   func batch(
-    _ devices: [(environment: APNsEnvironment, token: String)], _ tally: SegmentTally,
+    _ devices: [(destination: Destination, token: String)], _ tally: SegmentTally,
     topic: String = "a.b", expiresIn milliseconds: Int64 = 600_000,
     history: PushHistory = PushHistory()
   ) -> PushBatch {
@@ -104,18 +104,18 @@ final class DeliverBed {
   }
 
   func batch(
-    _ devices: [(environment: APNsEnvironment, token: String)], _ tally: SegmentTally,
+    _ devices: [(destination: Destination, token: String)], _ tally: SegmentTally,
     _ headers: PushHeaders, event: String = "e", history: PushHistory = PushHistory()
   ) -> PushBatch {
     let batch = PushBatch(event: event, headers: headers, tally: tally)
     let page = RecipientPage(fieldNames: [])
     let user = page.bytes.append(utf8: "u1")
-    for (environment, token) in devices {
-      let member = page.bytes.append(utf8: "apns:\(environment.name):\(headers.topic):" + token)
+    for (destination, token) in devices {
+      let member = page.bytes.append(utf8: "apns:\(destination.name):\(headers.topic):" + token)
       batch.append(
         recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
         binding: .init(
-          member: member, token: member.last(token.utf8.count), environment: environment),
+          member: member, token: member.last(token.utf8.count), destination: destination),
         of: page, payload: batch.bytes.append(utf8: #"{"aps":{"alert":"\#(event) \#(token)"}}"#))
       tally.pushes += 1
     }

@@ -7,7 +7,7 @@ import Testing
 
 /// An event whose pushes are never taken costs another no more than its share.
 @Suite struct FailingEventTests {
-  private func devices(_ count: Int, _ prefix: String) -> [(APNsEnvironment, String)] {
+  private func devices(_ count: Int, _ prefix: String) -> [(Destination, String)] {
     hexadecimal(count).map { (.production, prefix + $0) }
   }
 

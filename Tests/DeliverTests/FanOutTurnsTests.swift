@@ -20,7 +20,7 @@ import Testing
     var events: [Event] = []
     var turn = 10
 
-    init() { queue = ReadyQueue(environment: .production, stuck: stuck) }
+    init() { queue = ReadyQueue(destination: .production, stuck: stuck) }
 
     mutating func stick(_ events: Event...) {
       stuck.replace(by: events.map(\.tally.fanOut))
@@ -29,14 +29,14 @@ import Testing
 
     mutating func append(_ count: Int, _ event: Event) {
       events.append(event)
-      let environments = [APNsEnvironment](repeating: .production, count: count)
-      _ = queue.append(.made(topic: "a.b", environments, event.tally))
+      let destinations = [Destination](repeating: .production, count: count)
+      _ = queue.append(.made(topic: "a.b", destinations, event.tally))
     }
 
     mutating func putBack(_ count: Int, _ event: Event) {
       events.append(event)
-      let environments = [APNsEnvironment](repeating: .production, count: count)
-      let batch = PushBatch.made(topic: "a.b", environments, event.tally)
+      let destinations = [Destination](repeating: .production, count: count)
+      let batch = PushBatch.made(topic: "a.b", destinations, event.tally)
       let history = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false)
       for index in 0..<count {
         queue.putBack(ReadyPush(batch: batch, index: index, history: history))

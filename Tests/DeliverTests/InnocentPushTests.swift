@@ -6,7 +6,7 @@ import Testing
 
 /// Servers that close connections for reasons of their own, and others that do so at one push.
 @Suite struct InnocentPushTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 
@@ -105,14 +105,14 @@ import Testing
       }
       let tally = SegmentTally()
       let tokens = devices(300)
-      let bad = guilty.sorted().map { (environment: APNsEnvironment.production, token: $0) }
+      let bad = guilty.sorted().map { (destination: Destination.production, token: $0) }
       let all = tokens[..<100] + [bad[0]] + tokens[100..<200] + [bad[1]] + tokens[200...] + [bad[2]]
       await bed.stage.admit(bed.batch(Array(all), tally))
       let others = SegmentTally()
       var admitted = 0
       while tally.settled < all.count, admitted < 20_000 {
         let batch = (0..<10).map { number in
-          (environment: APNsEnvironment.production, token: "11" + String(4096 + number, radix: 16))
+          (destination: Destination.production, token: "11" + String(4096 + number, radix: 16))
         }
         await bed.stage.admit(bed.batch(batch, others))
         admitted += 10

@@ -6,7 +6,7 @@ import Testing
 
 /// A worker that stops soon: what has no outcome leaves as stragglers.
 @Suite struct LeavingPushTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Whose pushes go when a limit of pushes a second holds some of them up.
 @Suite struct LimitedTurnsTests {
-  private var queue = ReadyQueue(environment: .production)
+  private var queue = ReadyQueue(destination: .production)
   private let limit = PushLimit(.app("a.b"), rate: 100)
   private let free = SegmentTally()
   private let limited: SegmentTally
@@ -17,8 +17,8 @@ import Testing
   }
 
   private mutating func append(_ count: Int, _ tally: SegmentTally, at now: UInt64 = 0) {
-    let environments = [APNsEnvironment](repeating: .production, count: count)
-    _ = queue.append(.made(topic: "a.b", environments, tally), at: now)
+    let destinations = [Destination](repeating: .production, count: count)
+    _ = queue.append(.made(topic: "a.b", destinations, tally), at: now)
   }
 
   /// Sends what may go, `pushes` at most: how many of each.

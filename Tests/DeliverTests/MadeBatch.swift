@@ -5,10 +5,10 @@ import Model
 extension PushBatch {
   /// A sealed batch of one user's devices.
   static func made(
-    topic: String, _ environments: [APNsEnvironment], _ tally: SegmentTally,
+    topic: String, _ destinations: [Destination], _ tally: SegmentTally,
     expiresAt: Int64 = .max
   ) -> PushBatch {
-    made(topic: topic, environments.map { ($0, "00ff") }, tally, expiresAt: expiresAt)
+    made(topic: topic, destinations.map { ($0, "00ff") }, tally, expiresAt: expiresAt)
   }
 
   /// The same for production devices with these tokens.
@@ -17,7 +17,7 @@ extension PushBatch {
   }
 
   private static func made(
-    topic: String, _ devices: [(environment: APNsEnvironment, token: String)],
+    topic: String, _ devices: [(destination: Destination, token: String)],
     _ tally: SegmentTally, expiresAt: Int64
   ) -> PushBatch {
     let headers = PushHeaders(
@@ -26,12 +26,12 @@ extension PushBatch {
     let batch = PushBatch(event: "e", headers: headers, tally: tally)
     let page = RecipientPage(fieldNames: [])
     let user = page.bytes.append(utf8: "u1")
-    for (environment, token) in devices {
+    for (destination, token) in devices {
       let member = page.bytes.append(utf8: "apns:x:\(topic):" + token)
       batch.append(
         recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
         binding: .init(
-          member: member, token: member.last(token.utf8.count), environment: environment), of: page,
+          member: member, token: member.last(token.utf8.count), destination: destination), of: page,
         payload: batch.bytes.append(utf8: "{}"))
     }
     batch.seal()

@@ -6,7 +6,7 @@ import Testing
 
 /// What cannot be sent costs what can be sent nothing.
 @Suite struct ObstacleTests {
-  private func mixed(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func mixed(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).enumerated().map { ($0 % 2 == 0 ? .production : .sandbox, $1) }
   }
 
@@ -24,7 +24,7 @@ import Testing
       await bed.until("it is known") { bed.stage.obstacles.count == 1 }
       #expect(tallies.allSatisfy { $0.unsent == 0 })
       let obstacle = try #require(bed.stage.obstacles.first)
-      #expect(obstacle.kind == .unreachable && obstacle.environment == .sandbox)
+      #expect(obstacle.kind == .unreachable && obstacle.destination == .sandbox)
       #expect("\(obstacle)".hasPrefix("sandbox: unreachable ("))
       #expect(bed.stage.readyCount == 0)
       for tally in tallies {
@@ -137,7 +137,7 @@ import Testing
       defer { bed.stop() }
       bed.server.decide = { _ in .answer(503) }
       let tally = SegmentTally()
-      let devices = mixed(100).map { (environment: APNsEnvironment.production, token: $0.token) }
+      let devices = mixed(100).map { (destination: Destination.production, token: $0.token) }
       await bed.stage.admit(bed.batch(devices, tally))
       await bed.until("answered") { bed.server.requests.count == 100 && bed.stage.inFlight == 0 }
       #expect(tally.stragglers.count == 70 && tally.unsent == 0)
@@ -155,7 +155,7 @@ import Testing
         $0.streamsPerConnection = 1
       }
       defer { bed.stop() }
-      let devices = mixed(500).map { (environment: APNsEnvironment.production, token: $0.token) }
+      let devices = mixed(500).map { (destination: Destination.production, token: $0.token) }
       let large = SegmentTally()
       let small = SegmentTally()
       await bed.stage.admit(bed.batch(devices, large, topic: "large"))
@@ -181,7 +181,7 @@ import Testing
           ? .answer(403, #"{"reason":"InvalidProviderToken"}"#) : .answer(200)
       }
       let refused = SegmentTally()
-      let devices = mixed(200).map { (environment: APNsEnvironment.production, token: $0.token) }
+      let devices = mixed(200).map { (destination: Destination.production, token: $0.token) }
       await bed.stage.admit(bed.batch(devices, refused, topic: "refused"))
       await bed.stage.admit(bed.batch(devices, refused, topic: "refused"))
       await bed.until("held") { bed.stage.obstacles.count == 1 }
@@ -217,7 +217,7 @@ import Testing
         defer { isRefused = true }
         return isRefused ? .silence : .answer(403, #"{"reason":"InvalidProviderToken"}"#)
       }
-      let devices = mixed(200).map { (environment: APNsEnvironment.production, token: $0.token) }
+      let devices = mixed(200).map { (destination: Destination.production, token: $0.token) }
       let first = SegmentTally()
       await bed.stage.admit(bed.batch([devices[0]], first, topic: "doubted"))
       await bed.until("refused") { isRefused && bed.stage.inFlight == 0 }

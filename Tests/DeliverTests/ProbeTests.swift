@@ -6,7 +6,7 @@ import Testing
 
 /// A push that was in flight in a lost connection may be why it was lost.
 @Suite struct ProbeTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 

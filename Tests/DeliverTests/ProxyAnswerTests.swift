@@ -21,7 +21,7 @@ import Testing
         let isFirst = server.count(request.token) == 1 && request.token.hasSuffix("7")
         return isFirst ? .answer(status, Self.page) : .answer(200)
       }
-      let devices = hexadecimal(200).map { (APNsEnvironment.production, $0) }
+      let devices = hexadecimal(200).map { (Destination.production, $0) }
       await bed.stage.admit(bed.batch(devices, bed.tally))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 200 && bed.tally.rejections.isEmpty)
@@ -73,7 +73,7 @@ import Testing
       let others = SegmentTally()
       func admitOthers() async {
         await bed.stage.admit(
-          bed.batch(hexadecimal(200).map { (APNsEnvironment.production, $0) }, others))
+          bed.batch(hexadecimal(200).map { (Destination.production, $0) }, others))
       }
       await admitOthers()
       await bed.until("the server is known to be in order") { others.accepted == 200 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReadyQueueTests {
   @Test func handsOutItsEnvironmentInOrderAndReturnedOnesFirst() throws {
-    var queue = ReadyQueue(environment: .production)
+    var queue = ReadyQueue(destination: .production)
     let mixed = batch([.production, .sandbox, .production])
     #expect(append(mixed, to: &queue) == 2)
     #expect(append(batch([.sandbox]), to: &queue) == 0)
@@ -25,7 +25,7 @@ import Testing
   /// Stragglers of a topic whose credentials were in doubt: another push must ask, also when the
   /// one that was refused stands first in its list.
   @Test func pushesRefusedInAnotherSegmentAskLast() {
-    var queue = ReadyQueue(environment: .production)
+    var queue = ReadyQueue(destination: .production)
     let stragglers = batch([.production, .production, .production])
     stragglers.setHistory(
       0, PushHistory(tries: 0, losses: 0, refusals: 1, mayHaveArrived: false))
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func pushesThatWereNeverTriedGoTogether() throws {
-    var queue = ReadyQueue(environment: .production)
+    var queue = ReadyQueue(destination: .production)
     let plain = batch(Array(repeating: .production, count: 5))
     let mixed = batch([.production, .sandbox, .production])
     #expect(append(plain, to: &queue) == 5 && append(mixed, to: &queue) == 2)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func takesOutWhatExpiredAndKeepsTheRest() throws {
-    var queue = ReadyQueue(environment: .production)
+    var queue = ReadyQueue(destination: .production)
     _ = queue.append(batch([.production, .production], expiresAt: 100))
     _ = queue.append(batch([.production], expiresAt: 200))
     let head = queue.next()
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func survivesManyBatches() {
-    var queue = ReadyQueue(environment: .production)
+    var queue = ReadyQueue(destination: .production)
     var taken = 0
     for round in 0..<500 {
       _ = queue.append(batch([.production, .sandbox, .production]))
@@ -95,7 +95,7 @@ import Testing
 
   /// A batch keeps a megabyte: it goes with the last of its pushes, and not when others have gone.
   @Test func noBatchIsKeptThatHasLeft() {
-    var queue = ReadyQueue(environment: .production)
+    var queue = ReadyQueue(destination: .production)
     let tally = SegmentTally()
     weak var new: PushBatch?
     weak var returned: PushBatch?
@@ -129,7 +129,7 @@ import Testing
     return ReadyPush(batch: batch, index: index, history: history)
   }
 
-  private func batch(_ environments: [APNsEnvironment], expiresAt: Int64 = .max) -> PushBatch {
-    .made(topic: "a.b", environments, SegmentTally(), expiresAt: expiresAt)
+  private func batch(_ destinations: [Destination], expiresAt: Int64 = .max) -> PushBatch {
+    .made(topic: "a.b", destinations, SegmentTally(), expiresAt: expiresAt)
   }
 }

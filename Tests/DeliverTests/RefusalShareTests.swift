@@ -108,7 +108,7 @@ import Text
 
   // MARK: on the way
 
-  private func devices(_ count: Int, _ prefix: String) -> [(APNsEnvironment, String)] {
+  private func devices(_ count: Int, _ prefix: String) -> [(Destination, String)] {
     hexadecimal(count).map { (.production, prefix + $0) }
   }
 

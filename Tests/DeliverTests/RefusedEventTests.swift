@@ -89,7 +89,7 @@ import Testing
         good += 20
         await bed.until("the others are accepted") { bed.tally.accepted == good }
         if good == 200 {
-          let devices = hexadecimal(10).map { (APNsEnvironment.production, "bad0" + $0) }
+          let devices = hexadecimal(10).map { (Destination.production, "bad0" + $0) }
           await bed.stage.admit(bed.batch(devices, bad))
         }
         await loop.wait(.milliseconds(10))

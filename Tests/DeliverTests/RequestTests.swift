@@ -92,13 +92,13 @@ import Transport
       let production = hexadecimal(100)
       let sandbox = production.map { "aa" + $0 }
       let devices =
-        production.map { (environment: APNsEnvironment.production, token: $0) }
-        + sandbox.map { (environment: APNsEnvironment.sandbox, token: $0) }
+        production.map { (destination: Destination.production, token: $0) }
+        + sandbox.map { (destination: Destination.sandbox, token: $0) }
       await bed.stage.admit(bed.batch(devices, bed.tally))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.server.requests.map(\.token).sorted() == production.sorted())
       #expect(bed.sandbox.requests.map(\.token).sorted() == sandbox.sorted())
-      #expect(bed.tally.accepted == 200 && bed.tally.acceptedInSandbox == 100)
+      #expect(bed.tally.accepted == 200 && bed.tally.takeAccepted(of: .sandbox) == 100)
     }
   }
 

@@ -23,14 +23,14 @@ import Threads
   }
 
   private let told = Told()
-  private let topics = RouteTopics(environment: .sandbox)
+  private let topics = RouteTopics(destination: .sandbox)
   private let obstacles: RouteObstacles
 
   init() {
     let told = told
     let options = DeliverOptions(
       wallClock: { 7 }, report: { notice in told.notices.withLock { $0.append(notice) } })
-    obstacles = RouteObstacles(environment: .sandbox, options: options, topics: topics)
+    obstacles = RouteObstacles(destination: .sandbox, options: options, topics: topics)
   }
 
   @Test func aClosureIsToldOnceAndWithItsFirstReason() {

@@ -4,7 +4,7 @@ import Testing
 @testable import Deliver
 
 @Suite struct RouteTopicsTests {
-  private let topics = RouteTopics(environment: .production)
+  private let topics = RouteTopics(destination: .production)
 
   private func append(
     _ count: Int, _ name: String, _ tally: SegmentTally = SegmentTally(), at now: UInt64 = 0

@@ -9,7 +9,7 @@ import Testing
   private static let lostOnce = PushHistory(
     tries: 0, losses: 1, refusals: 0, mayHaveArrived: true)
 
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 

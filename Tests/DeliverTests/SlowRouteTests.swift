@@ -6,15 +6,15 @@ import Testing
 
 /// An environment that takes pushes, and more slowly than they come.
 @Suite struct SlowRouteTests {
-  private typealias Device = (environment: APNsEnvironment, token: String)
+  private typealias Device = (destination: Destination, token: String)
 
   /// Every second one is of the sandbox.
   private func mixed(_ count: Int) -> [Device] {
     hexadecimal(count).enumerated().map { ($0 % 2 == 0 ? .production : .sandbox, $1) }
   }
 
-  private func devices(_ count: Int, _ environment: APNsEnvironment) -> [Device] {
-    hexadecimal(count).map { (environment, $0) }
+  private func devices(_ count: Int, _ destination: Destination) -> [Device] {
+    hexadecimal(count).map { (destination, $0) }
   }
 
   /// The sandbox takes some twenty pushes a second.
@@ -37,14 +37,14 @@ import Testing
       let tallies = (0..<20).map { _ in SegmentTally(of: event) }
       for tally in tallies { await bed.stage.admit(bed.batch(mixed(100), tally)) }
       await bed.until("production is done") {
-        tallies.allSatisfy { tally in tally.accepted - tally.acceptedInSandbox == 50 }
+        tallies.allSatisfy { tally in tally.takeAccepted(of: .production) == 50 }
       }
       await bed.until("nobody keeps a place for what the sandbox has not taken yet") {
         tallies.allSatisfy { $0.unsent == 0 } && !bed.stage.obstacles.isEmpty
       }
       #expect(bed.stage.readyCount < 100 + 50)
       let obstacle = try #require(bed.stage.obstacles.first)
-      #expect(obstacle.kind == .slow && obstacle.environment == .sandbox)
+      #expect(obstacle.kind == .slow && obstacle.destination == .sandbox)
       let last = tallies[19]
       #expect(last.stragglers.count > 40 && last.obstacle == "\(obstacle)")
       #expect(last.stragglers.allSatisfy { $0.member.hasPrefix("apns:sandbox:a.b:") })

@@ -53,7 +53,7 @@ import Testing
     async throws
   {
     let tally = SegmentTally()
-    let all = hexadecimal(first + tokens).dropFirst(first).map { (APNsEnvironment.production, $0) }
+    let all = hexadecimal(first + tokens).dropFirst(first).map { (Destination.production, $0) }
     await bed.stage.admit(bed.batch(Array(all), tally))
     await bed.until("accepted") { tally.accepted == tokens }
   }

@@ -7,7 +7,7 @@ import Testing
 
 /// How often a push is tried, and when.
 @Suite struct TryLimitTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 

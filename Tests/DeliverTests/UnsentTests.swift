@@ -7,7 +7,7 @@ import Testing
 /// `SegmentTally.unsent` on every way that a push can take: it ends at 0, or its segment keeps its
 /// place for ever.
 @Suite struct UnsentTests {
-  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+  private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 

@@ -94,7 +94,7 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
       let sandbox = try #require(
-        Binding(environment: .sandbox, topic: "com.example.live", token: "aa"))
+        Binding(destination: .sandbox, topic: "com.example.live", token: "aa"))
       for first in ["u1", "caf\u{E9}"] {
         _ = try await registry.bind(user: first, sandbox, at: 100)
         _ = try await registry.bind(user: first, try binding("aa", "com.example.other"), at: 100)

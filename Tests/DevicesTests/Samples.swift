@@ -8,7 +8,7 @@ import Testing
 let keyspace = Keyspace()
 
 func binding(_ token: String, _ topic: String = "com.example.live") throws -> Binding {
-  try #require(Binding(environment: .production, topic: topic, token: token))
+  try #require(Binding(destination: .production, topic: topic, token: token))
 }
 
 func row(_ user: String, _ tokens: String...) throws -> AudienceRow {

@@ -40,7 +40,7 @@ import Testing
     try await RedisBed(.one).run { redis async throws in
       let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
       let sandbox = try #require(
-        Binding(environment: .sandbox, topic: "com.example.live", token: "aa"))
+        Binding(destination: .sandbox, topic: "com.example.live", token: "aa"))
       let all = [
         try binding("aa"), try binding("aa", "com.example.other"), sandbox, try binding("baa0"),
       ]

@@ -100,7 +100,7 @@ struct DeviceHistory: Sendable {
   }
 
   private func binding(_ token: String) -> Binding {
-    guard let made = Binding(environment: .production, topic: WorkerBed.app, token: token) else {
+    guard let made = Binding(destination: .production, topic: WorkerBed.app, token: token) else {
       preconditionFailure("\(token) is a token")
     }
     return made

@@ -10,11 +10,11 @@ import Testing
   }
 
   @Test func everyMemberThatModelWritesIsRead() throws {
-    for environment in APNsEnvironment.allCases {
+    for destination in Destination.all {
       for length in [2, 64, 200, 512] {
         let token = String(repeating: "0f", count: length / 2)
-        let binding = try #require(Binding(environment: environment, topic: app, token: token))
-        #expect(parse(binding.member) == .addressed(tokenCount: length, environment))
+        let binding = try #require(Binding(destination: destination, topic: app, token: token))
+        #expect(parse(binding.member) == .addressed(tokenCount: length, destination))
       }
     }
   }
@@ -36,7 +36,7 @@ import Testing
       for position in [0, 31, 63] {
         var token = [UInt8](repeating: 0x61, count: 64)
         token[position] = byte
-        #expect(token.withUnsafeBytes { BindingParser.isToken($0) } == isHex, "\(byte)")
+        #expect(token.withUnsafeBytes { Platform.apns.tokens.accepts($0) } == isHex, "\(byte)")
       }
     }
   }

@@ -50,7 +50,7 @@ import Testing
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let reader = stage.reader(of: stage.users(of: shard(0, of: 1)), fields: [], topic: app)
       let page = try #require(try await reader.next())
-      return page.bindings.map { "\(page.bytes.string($0.token)) \($0.environment.name)" }.sorted()
+      return page.bindings.map { "\(page.bytes.string($0.token)) \($0.destination.name)" }.sorted()
     }
     #expect(environments == ["aa production", "bb sandbox"])
   }

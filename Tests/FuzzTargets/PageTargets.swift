@@ -84,7 +84,7 @@ private struct PageReading {
     for binding in page.bindings {
       try hold(isWithin(binding.member) && isWithin(binding.token), "a device outside of the page")
       let known = Binding(
-        environment: binding.environment, topic: Self.topic, token: page.bytes.string(binding.token)
+        destination: binding.destination, topic: Self.topic, token: page.bytes.string(binding.token)
       )
       try hold(known != nil, "what is no device: \(page.bytes.string(binding.member))")
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StragglerLabelTests {
   private static let all = StragglerLabel(
-    route: PushRoute(environment: .sandbox, topic: "com.example.live.voip"),
+    route: PushRoute(destination: .sandbox, topic: "com.example.live.voip"),
     notBefore: 1_795_248_000_123, writtenAt: 1, expiresAt: 253_402_300_799_999)
 
   @Test func allIsReadWithoutTheRecord() {

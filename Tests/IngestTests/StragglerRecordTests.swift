@@ -63,7 +63,7 @@ import Testing
     // The longest names, of characters that take two bytes each in JSON.
     let member =
       "apns:production:" + String(repeating: "a", count: Binding.maximumTopicBytes) + ":"
-      + String(repeating: "0", count: Binding.maximumTokenDigits)
+      + String(repeating: "0", count: Platform.apns.tokens.maximumBytes)
     let long = (0..<300).map { number in
       let digits = String(number)
       return Straggler(
@@ -150,8 +150,8 @@ import Testing
     let lists = StragglerRecord.lists(pushes)
     #expect(lists.map(\.count) == [350, 350])
     #expect(lists.flatMap { $0 }.count { pushes.contains($0) } == 700)
-    #expect(lists[0].allSatisfy { $0.environment == .production })
-    #expect(lists[1].allSatisfy { $0.environment == .sandbox })
+    #expect(lists[0].allSatisfy { $0.destination == .production })
+    #expect(lists[1].allSatisfy { $0.destination == .sandbox })
   }
 
   /// What Apple wants to be asked about later keeps nothing else waiting, nor what is due sooner.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct TokenNewsRecordTests {
   private static let binding = Binding(
-    environment: .sandbox, topic: "com.example.live", token: "aabb")
+    destination: .sandbox, topic: "com.example.live", token: "aabb")
 
   private static func all() throws -> [TokenNews] {
     let binding = try #require(binding)

@@ -3,13 +3,13 @@ import Testing
 
 @Suite struct BindingTests {
   private func binding(_ topic: String, _ token: String) -> Binding? {
-    Binding(environment: .production, topic: topic, token: token)
+    Binding(destination: .production, topic: topic, token: token)
   }
 
   @Test func memberIsItsText() {
-    let production = Binding(environment: .production, topic: "com.example.Live-1", token: "00fF")
+    let production = Binding(destination: .production, topic: "com.example.Live-1", token: "00fF")
     #expect(production?.member == "apns:production:com.example.Live-1:00ff")
-    let sandbox = Binding(environment: .sandbox, topic: "a", token: "12")
+    let sandbox = Binding(destination: .sandbox, topic: "a", token: "12")
     #expect(sandbox?.member == "apns:sandbox:a:12")
   }
 
@@ -44,6 +44,6 @@ import Testing
   }
 
   @Test func environmentsHaveNames() {
-    #expect(APNsEnvironment.allCases.map(\.name) == ["production", "sandbox"])
+    #expect(Destination.all.map(\.name) == ["production", "sandbox"])
   }
 }

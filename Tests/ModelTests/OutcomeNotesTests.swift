@@ -23,7 +23,7 @@ import Testing
       batch.append(
         recipient: .init(
           user: page.bytes.append(utf8: "u\(number)"), firstBinding: 0, bindingCount: 1),
-        binding: .init(member: member, token: member.last(4), environment: .production), of: page,
+        binding: .init(member: member, token: member.last(4), destination: .production), of: page,
         payload: batch.bytes.append(utf8: "{}"))
     }
     batch.seal()

@@ -17,7 +17,7 @@ import Testing
       let user = page.bytes.append(utf8: "user-\(index)")
       let member = page.bytes.append(utf8: "apns:sandbox:com.example.live:\(10_000 + index)")
       let binding = RecipientPage.Binding(
-        member: member, token: member.last(5), environment: .sandbox)
+        member: member, token: member.last(5), destination: .sandbox)
       let recipient = RecipientPage.Recipient(user: user, firstBinding: 0, bindingCount: 1)
       let payload = batch.bytes.append(utf8: "{\"payload\":\(index)}")
       batch.append(recipient: recipient, binding: binding, of: page, payload: payload)
@@ -35,7 +35,7 @@ import Testing
       #expect(batch.bytes.string(entry.member) == "apns:sandbox:com.example.live:" + token)
       #expect(batch.bytes.string(entry.token) == token)
       #expect(batch.bytes.string(entry.payload) == "{\"payload\":\(index)}")
-      #expect(entry.environment == .sandbox)
+      #expect(entry.destination == .sandbox)
       let seed = PushIdentifier.Seed(event: "live-8f2c")
       let identifier = Array(token.utf8).withUnsafeBytes { PushIdentifier(seed: seed, token: $0) }
       #expect(batch.bytes.string(entry.apnsID) == identifier.text)
@@ -48,12 +48,12 @@ import Testing
     let first = batch.entries[0]
     let member = page.bytes.append(utf8: "apns:production:com.example.live:ab")
     let binding = RecipientPage.Binding(
-      member: member, token: member.last(2), environment: .production)
+      member: member, token: member.last(2), destination: .production)
     batch.append(user: first.user, binding: binding, of: page, payload: first.payload)
     let second = batch.entries[1]
     #expect(second.user == first.user)
     #expect(second.payload == first.payload)
-    #expect(second.environment == .production)
+    #expect(second.destination == .production)
     #expect(batch.bytes.string(second.token) == "ab")
     #expect(batch.bytes.string(second.apnsID) != batch.bytes.string(first.apnsID))
   }
@@ -133,7 +133,7 @@ import Testing
     batch.settle(0, .accepted)
     batch.postpone(2, history: PushHistory())
     #expect(calls == 1 && batch.unsettled == 0)
-    #expect(tally.pushes == 1 && tally.settled == 1 && tally.acceptedInSandbox == 1)
+    #expect(tally.pushes == 1 && tally.settled == 1 && tally.takeAccepted(of: .sandbox) == 1)
     #expect(tally.stragglers.map(\.user) == ["user-1", "user-2"])
     tally.settlePostponed(tally.stragglers[0], as: .rejected(.unwritable))
     #expect(tally.pushes == 2 && tally.settled == 2)

@@ -1,10 +1,11 @@
-import Model
 import Testing
 
+@testable import Model
+
 @Suite struct SegmentTallyTests {
-  private func unusable(_ environment: APNsEnvironment, _ number: Int) -> TokenVerdict {
+  private func unusable(_ destination: Destination, _ number: Int) -> TokenVerdict {
     TokenVerdict(
-      user: "u\(number)", member: "apns:\(environment.name):a.b:\(number)",
+      user: "u\(number)", member: "apns:\(destination.name):a.b:\(number)",
       finding: .unusable(.badDeviceToken))
   }
 
@@ -41,10 +42,10 @@ import Testing
     #expect(tally.expired == 0 && tally.rejections.map(\.reason) == [.unanswered])
   }
 
-  @Test func evidenceIsToldOnceAndByEnvironment() {
+  @Test func evidenceIsToldOnceAndByDestination() {
     let tally = SegmentTally()
     tally.count(.accepted, times: 10)
-    tally.acceptedInSandbox = 3
+    for _ in 0..<3 { tally.wasAccepted(at: .sandbox) }
     tally.add(unusable(.production, 1))
     tally.add(unusable(.sandbox, 2))
     tally.add(unusable(.sandbox, 3))
@@ -57,7 +58,7 @@ import Testing
     // What is written down and dropped has been heard of all the same.
     tally.dropVerdicts(4)
     tally.count(.accepted, times: 2)
-    tally.acceptedInSandbox += 1
+    tally.wasAccepted(at: .sandbox)
     tally.add(unusable(.sandbox, 5))
     #expect(tally.takeEvidence(of: .production) == (1, 0))
     #expect(tally.takeEvidence(of: .sandbox) == (1, 1))

@@ -27,7 +27,7 @@ import Testing
     for device in devices {
       let member = page.bytes.append(utf8: Self.member(device))
       page.bindings.append(
-        RecipientPage.Binding(member: member, token: member.last(3), environment: .production))
+        RecipientPage.Binding(member: member, token: member.last(3), destination: .production))
     }
     page.recipients.append(
       RecipientPage.Recipient(

@@ -89,7 +89,7 @@ import Testing
     for list in lists { runs.begin(list) }
     runs.leavePlaces { _, _ in false }
     #expect(lists.allSatisfy { $0.hasPlace })
-    runs.leavePlaces { route, _ in route.environment == .production }
+    runs.leavePlaces { route, _ in route.destination == .production }
     #expect(lists.count(where: \.hasPlace) == 1)
     runs.leavePlaces { _, _ in true }
     #expect(lists.count(where: \.hasPlace) == 1 && others.hasPlace)

@@ -9,8 +9,8 @@ import Testing
   private typealias Decision = StragglerAdmission.Decision
   private typealias RouteState = StragglerAdmission.RouteState
 
-  private static let route = PushRoute(environment: .production, topic: "a.b")
-  private static let other = PushRoute(environment: .production, topic: "c.d")
+  private static let route = PushRoute(destination: .production, topic: "a.b")
+  private static let other = PushRoute(destination: .production, topic: "c.d")
   private static let now: Int64 = 1_000_000
   private static let open = RouteState()
   private static let closed = RouteState(isClosed: true)
@@ -103,7 +103,7 @@ import Testing
     let second = admit(&admission, label(Self.other), Self.slow, bytes: half)
     #expect(second == first)
     #expect(admit(&admission, label(), Self.slow, bytes: 1) == .putOff)
-    let sandbox = PushRoute(environment: .sandbox, topic: "a.b")
+    let sandbox = PushRoute(destination: .sandbox, topic: "a.b")
     #expect(
       admit(&admission, label(sandbox), Self.slow, bytes: 1)
         == .workWithoutPlace(.sandbox, bytes: 1))

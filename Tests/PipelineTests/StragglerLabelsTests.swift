@@ -33,18 +33,18 @@ import Testing
           ]), place)))
   }
 
-  private static func list(_ segment: Segment, _ environments: [APNsEnvironment]) -> Segment {
+  private static func list(_ segment: Segment, _ destinations: [Destination]) -> Segment {
     segment.straggling(
-      environments.enumerated().map { index, environment in
+      destinations.enumerated().map { index, destination in
         Straggler(
-          user: "u\(index)", member: "apns:\(environment.name):a.b:00ab", history: PushHistory())
+          user: "u\(index)", member: "apns:\(destination.name):a.b:00ab", history: PushHistory())
       }, number: 1)
   }
 
   /// A list of an event with this push type, what is written over it, and what somebody reads from
   /// it whose worker wrote no headers.
   private static func labels(
-    _ type: PushType, _ environments: [APNsEnvironment], knowsTemplate: Bool = true
+    _ type: PushType, _ destinations: [Destination], knowsTemplate: Bool = true
   ) async throws -> (written: StragglerLabel, read: StragglerLabel) {
     var options = PumpBed.options(KafkaOptions(bootstrapServers: ""), MemorySink())
     options.wallClock = { 1_000 }
@@ -63,7 +63,7 @@ import Testing
           value: Array(text.utf8)), now: 1_000)
       guard case .event(let event) = event else { throw Unreadable() }
       let segment = Segment(event: event, slice: .shard(index: 0, generation: 1), count: 2)
-      let straggling = list(segment, environments)
+      let straggling = list(segment, destinations)
       let record = KafkaMessage(
         topic: topic, partition: 0, offset: 0, key: nil,
         value: SegmentRecord.encode(straggling).value)
@@ -76,9 +76,9 @@ import Testing
   /// Those that a payload without `aps` is enough for.
   @Test(arguments: PushType.allCases.filter { template($0) != nil })
   func theTopicOfARouteHasTheSuffixOfItsPushType(_ type: PushType) async throws {
-    for environment in APNsEnvironment.allCases {
-      let (written, read) = try await Self.labels(type, [environment, environment])
-      let route = PushRoute(environment: environment, topic: "a.b" + type.topicSuffix)
+    for destination in Destination.all {
+      let (written, read) = try await Self.labels(type, [destination, destination])
+      let route = PushRoute(destination: destination, topic: "a.b" + type.topicSuffix)
       #expect(written.route == route && read.route == route)
       #expect(written.expiresAt == 900_000 && read.expiresAt == 900_000)
       #expect(written.writtenAt == 1_000 && written.notBefore == 2_000)
@@ -92,7 +92,7 @@ import Testing
 
   /// A list of both environments goes by two routes, and one of an unknown template by none.
   @Test func aRouteIsNamedWhereThereIsOne() async throws {
-    let both = try await Self.labels(.voip, APNsEnvironment.allCases)
+    let both = try await Self.labels(.voip, Destination.all)
     #expect(both.written.route == nil && both.read.route?.topic == "a.b.voip")
     let unknown = try await Self.labels(.voip, [.sandbox], knowsTemplate: false)
     #expect(unknown.written.route == nil && unknown.read.route == nil)

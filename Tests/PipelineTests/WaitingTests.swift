@@ -290,7 +290,7 @@ private func batch() -> PushBatch {
   let member = page.bytes.append(utf8: "apns:x:a.b:00ff")
   batch.append(
     recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
-    binding: .init(member: member, token: member.last(4), environment: .production), of: page,
+    binding: .init(member: member, token: member.last(4), destination: .production), of: page,
     payload: batch.bytes.append(utf8: "{}"))
   batch.seal()
   return batch

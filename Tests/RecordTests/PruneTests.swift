@@ -153,7 +153,7 @@ import Testing
         // The sandbox takes what it is sent: that says nothing of production.
         let own = tally(accepted: 0, verdicts)
         own.count(.accepted, times: 100)
-        own.acceptedInSandbox = 100
+        own.wasAccepted(at: .sandbox, times: 100)
         _ = try await record.settle(
           segments("e\(streamer)", 1)[0], own, now: noon + Int64(streamer))
       }

@@ -77,7 +77,7 @@ import Threads
     #expect(Set(told.map(\.user)) == ["u1", "u2", "u3", "u4"], "\(place)")
     for news in told {
       #expect(news.event == "e1" && news.at == noon && news.token == "a\(news.user.suffix(1))")
-      #expect(news.topic == "com.example.live" && news.environment == .production)
+      #expect(news.topic == "com.example.live" && news.destination == .production)
       switch news.user {
       case "u1", "u3":
         #expect(news.kind == .pruned(since: noon) && news.reason == "Unregistered", "\(place)")

@@ -8,27 +8,27 @@ import Testing
   private var judge = TokenRemovalJudge(RecordOptions())
 
   private static func verdict(
-    _ environment: APNsEnvironment = .production, _ number: Int = 0
+    _ destination: Destination = .production, _ number: Int = 0
   ) -> TokenVerdict {
     TokenVerdict(
-      user: "u\(number)", member: "apns:\(environment.name):a.b:\(number)",
+      user: "u\(number)", member: "apns:\(destination.name):a.b:\(number)",
       finding: .unusable(.badDeviceToken))
   }
 
   private static func evidence(
-    accepted: Int, unusable: Int, _ environment: APNsEnvironment = .production
+    accepted: Int, unusable: Int, _ destination: Destination = .production
   ) -> SegmentTally {
     let tally = SegmentTally()
     tally.count(.accepted, times: accepted)
-    if environment == .sandbox { tally.acceptedInSandbox = accepted }
-    for number in 0..<unusable { tally.add(verdict(environment, number)) }
+    if destination == .sandbox { tally.wasAccepted(at: .sandbox, times: accepted) }
+    for number in 0..<unusable { tally.add(verdict(destination, number)) }
     return tally
   }
 
   private func mayBe(
-    _ environment: APNsEnvironment = .production, topic: String = "a.b"
+    _ destination: Destination = .production, topic: String = "a.b"
   ) -> Bool {
-    judge.mayQuarantine(Self.verdict(environment), topic: topic)
+    judge.mayQuarantine(Self.verdict(destination), topic: topic)
   }
 
   @Test func withoutEvidenceNothingIsSetAside() {
@@ -92,11 +92,11 @@ import Testing
   /// which so many were accepted.
   private mutating func report(
     _ removals: Int, accepted: Int = 0, _ topic: String = "a.b",
-    _ environment: APNsEnvironment = .production
+    _ destination: Destination = .production
   ) -> Int? {
-    let tally = Self.evidence(accepted: accepted, unusable: 0, environment)
+    let tally = Self.evidence(accepted: accepted, unusable: 0, destination)
     for number in 0..<removals {
-      let member = "apns:\(environment.name):a.b:\(number)"
+      let member = "apns:\(destination.name):a.b:\(number)"
       tally.add(TokenVerdict(user: "u", member: member, finding: .gone(since: noon)))
     }
     judge.hear(of: tally, topic: topic, now: noon)
@@ -146,9 +146,9 @@ import Testing
     var admission = judge.admission(of: tally, topic: "a.b")
     #expect(admission.count == 4 && admission.withheldUnusable == 1)
     #expect(admission.verdicts == [verdicts[0], verdicts[2], verdicts[3]])
-    #expect(Set(admission.questions.map(\.environment)) == [.production, .sandbox])
+    #expect(Set(admission.questions.map(\.destination)) == [.production, .sandbox])
     while let question = admission.questions.last {
-      admission.answer(mayRemove: question.environment == .production)
+      admission.answer(mayRemove: question.destination == .production)
     }
     #expect(admission.verdicts == [verdicts[0], verdicts[2]] && admission.withheldGone == 1)
   }

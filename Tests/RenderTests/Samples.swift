@@ -81,7 +81,7 @@ enum Samples {
         let member = page.bytes.append(utf8: "apns:production:com.example.live:\(token)")
         page.bindings.append(
           RecipientPage.Binding(
-            member: member, token: member.last(token.utf8.count), environment: .production))
+            member: member, token: member.last(token.utf8.count), destination: .production))
       }
       page.fields += fieldNames.map { name in
         person.fields[name].map { page.bytes.append($0) } ?? .missing

@@ -7,7 +7,7 @@ import Testing
 let keyspace = Keyspace()
 
 func binding(_ token: String) throws -> Binding {
-  try #require(Binding(environment: .production, topic: "com.example.live", token: token))
+  try #require(Binding(destination: .production, topic: "com.example.live", token: token))
 }
 
 /// `Config/redis/bind.lua`, as a backend sends it.

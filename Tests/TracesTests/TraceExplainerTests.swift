@@ -11,7 +11,7 @@ import Testing
   private static let began: Int64 = 1_000_000
 
   private static func binding(_ token: String, topic: String = app) -> Binding {
-    Binding(environment: .production, topic: topic, token: token) ?? unusable
+    Binding(destination: .production, topic: topic, token: token) ?? unusable
   }
 
   private static let unusable: Binding = {

@@ -291,7 +291,7 @@ package final class World: @unchecked Sendable {
         let registry = DeviceRegistry(redis: client, keyspace: world.keyspace)
         for (index, token) in tokens.enumerated() {
           let user = "\(streamer)-u\(index)"
-          guard let binding = Binding(environment: .production, topic: Self.app, token: token)
+          guard let binding = Binding(destination: .production, topic: Self.app, token: token)
           else { preconditionFailure("\(token) is no token") }
           try await registry.bind(user: user, binding, at: world.wallClock() - 86_400_000)
           try await registry.follow(streamer: streamer, user: user)

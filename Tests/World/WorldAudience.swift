@@ -92,7 +92,7 @@ package struct WorldDevice: Hashable, Sendable {
   }
 
   package var binding: Binding {
-    guard let binding = Binding(environment: .production, topic: World.app, token: token) else {
+    guard let binding = Binding(destination: .production, topic: World.app, token: token) else {
       preconditionFailure("\(token) is no token")
     }
     return binding

@@ -29,7 +29,7 @@ import World
   private static func follow(_ harness: WorldHarness) throws {
     harness.world.network.change(World.sandbox) { $0.isRefused = true }
     harness.followInShards(
-      "big", shards: shards, perShard: perShard, environment: .sandbox
+      "big", shards: shards, perShard: perShard, destination: .sandbox
     ) { shard, index in paddedHex(1 << 40 | shard << 16 | index) }
   }
 

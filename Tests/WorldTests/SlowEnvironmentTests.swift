@@ -35,11 +35,11 @@ import World
   @Test func costsTheProductionDevicesOfTheSameAudienceLittle() throws {
     try live { harness, sandbox in
       let (shards, perShard) = (32, 50)
-      for environment in [APNsEnvironment.production, .sandbox] {
+      for destination in [Destination.production, .sandbox] {
         harness.followInShards(
-          "s1", shards: shards, perShard: perShard, environment: environment
+          "s1", shards: shards, perShard: perShard, destination: destination
         ) { shard, index in
-          (index % 10 == 0) == (environment == .sandbox) ? paddedHex(shard << 16 | index) : nil
+          (index % 10 == 0) == (destination == .sandbox) ? paddedHex(shard << 16 | index) : nil
         }
       }
       let worker = try startWorker(harness)
@@ -64,7 +64,7 @@ import World
   @Test func leavesPlacesToSegmentsThatNeedNotWait() throws {
     try live { harness, sandbox in
       harness.followInShards(
-        "slow", shards: 32, perShard: 200, environment: .sandbox
+        "slow", shards: 32, perShard: 200, destination: .sandbox
       ) { shard, index in paddedHex(1 << 40 | shard << 16 | index) }
       harness.followInShards("good", shards: 32, perShard: 50) { shard, index in
         paddedHex(2 << 40 | shard << 16 | index)
@@ -92,7 +92,7 @@ import World
   /// Lists of stragglers of the sandbox, as segments left them.
   private func emitSlowLists(_ harness: WorldHarness) throws {
     harness.followInShards(
-      "slow", shards: 1, perShard: Self.lists * Self.perList, environment: .sandbox
+      "slow", shards: 1, perShard: Self.lists * Self.perList, destination: .sandbox
     ) { _, index in paddedHex(1 << 40 | index) }
     let names = (0..<Self.lists).map { "1.0~\(paddedHex($0).suffix(16))" }
     harness.redis(["SADD", "ff:{e:slow}:stragglers"] + names)

@@ -72,11 +72,11 @@ import World
   @Test func aClosedSandboxCostsProductionNothing() throws {
     try WorldHarness.live { harness in
       harness.world.network.change(World.sandbox) { $0.isRefused = true }
-      for (streamer, environment) in [("s1", APNsEnvironment.production), ("s2", .sandbox)] {
+      for (streamer, destination) in [("s1", Destination.production), ("s2", .sandbox)] {
         harness.followInShards(
-          streamer, shards: 8, perShard: 100, environment: environment
+          streamer, shards: 8, perShard: 100, destination: destination
         ) { shard, index in
-          paddedHex((environment == .sandbox ? 1 : 2) << 40 | shard << 16 | index)
+          paddedHex((destination == .sandbox ? 1 : 2) << 40 | shard << 16 | index)
         }
       }
       let worker = try harness.startWorker { options in

@@ -205,11 +205,11 @@ final class WorldHarness {
   // MARK: followers
 
   /// Each token is the only device of a follower of its own.
-  func follow(_ streamer: String, tokens: [String], environment: APNsEnvironment = .production) {
+  func follow(_ streamer: String, tokens: [String], destination: Destination = .production) {
     let users = tokens.indices.map { "\(streamer)-u\($0)" }
     let audience = WorldAudience(world)
     for (user, token) in zip(users, tokens) {
-      bind(token, to: user, environment: environment)
+      bind(token, to: user, destination: destination)
       audience.profile(user, ["name": "Kim"])
     }
     audience.follow(
@@ -223,17 +223,17 @@ final class WorldHarness {
   }
 
   func bind(
-    _ token: String, to user: String, environment: APNsEnvironment = .production,
+    _ token: String, to user: String, destination: Destination = .production,
     topic: String = World.app
   ) {
     WorldAudience(world).bind(
-      member: "apns:\(environment.name):\(topic):\(token)", token: token, to: user,
+      member: "apns:\(destination.name):\(topic):\(token)", token: token, to: user,
       at: 1_767_225_600_000)
   }
 
   /// Follower `index` of each shard has the device that `token` names, if any.
   func followInShards(
-    _ streamer: String, shards: Int, perShard: Int, environment: APNsEnvironment = .production,
+    _ streamer: String, shards: Int, perShard: Int, destination: Destination = .production,
     token: (_ shard: Int, _ index: Int) -> String?
   ) {
     precondition(shards & (shards - 1) == 0, "a number of shards is a power of two")
@@ -245,7 +245,7 @@ final class WorldHarness {
       guard counts[shard] < perShard else { continue }
       users.append(user)
       if let token = token(shard, counts[shard]) {
-        bind(token, to: user, environment: environment)
+        bind(token, to: user, destination: destination)
       }
       counts[shard] += 1
     }

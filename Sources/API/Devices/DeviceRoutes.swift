@@ -69,7 +69,7 @@ final class DeviceRoutes {
     let (at, isBelated) = (try time(body), body["bound_at_ms"] != nil)
     let (binding, former) = try given { () throws(GivenRefusal) in
       try Given.user(user)
-      let environment = try Given.environment(environment ?? APNsEnvironment.production.name)
+      let environment = try Given.environment(environment ?? Destination.production.name)
       let binding = try Given.binding(
         token: request["token"], topic: topic, environment: environment)
       let former: Binding? =
@@ -122,7 +122,7 @@ final class DeviceRoutes {
     let (token, environment) = try given { () throws(GivenRefusal) in
       try Given.user(request["user"])
       if let topic { try Given.topic(topic) }
-      let environment: APNsEnvironment? =
+      let environment: Destination? =
         if let name { try Given.environment(name) } else { nil }
       return (try Given.token(request["token"]), environment)
     }
@@ -138,7 +138,7 @@ final class DeviceRoutes {
   ) -> JSONValue {
     var members: [(String, JSONValue)] = [
       ("token", .string(token)), ("topic", .string(binding.topic)),
-      ("environment", .string(binding.environment.name)),
+      ("environment", .string(binding.destination.name)),
     ]
     if let boundAt { members.append(("bound_at_ms", .integer(boundAt))) }
     if let reason { members.append(("reason", .string(reason))) }

@@ -33,7 +33,7 @@ enum OpenAPISchemas {
       "Identifiers": {"type": "string", "description": "Separated by commas.",
         "pattern": "^[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32}\
     (,[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32})*$"},
-      "Token": {"type": "string", "minLength": 2, "maxLength": \(Binding.maximumTokenDigits),
+      "Token": {"type": "string", "minLength": 2, "maxLength": \(Platform.apns.tokens.maximumBytes),
         "pattern": "^([0-9a-fA-F]{2})+$",
         "description": "Hex digits; also as phones print it, with spaces and <>."},
       "EventID": {"type": "string", "minLength": 1, "maxLength": 64,

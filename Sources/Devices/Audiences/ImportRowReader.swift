@@ -85,9 +85,9 @@ package struct ImportRowReader {
     guard let token = object["token"]?.string else {
       throw ImportRow.Refusal("\(place).token is needed, a string")
     }
-    var environment = APNsEnvironment.production
+    var environment = Destination.production
     if let given = object["environment"] {
-      guard let known = APNsEnvironment.allCases.first(where: { $0.name == given.string }) else {
+      guard let known = given.string.flatMap({ Destination(named: $0) }) else {
         throw ImportRow.Refusal(#"\#(place).environment is "production" or "sandbox""#)
       }
       environment = known
@@ -111,7 +111,7 @@ package struct ImportRowReader {
   /// A token as phones print it. Never with the token in a refusal, which is told: so without the
   /// hint.
   private func binding(
-    _ token: String, _ topic: String, _ environment: APNsEnvironment, _ place: String
+    _ token: String, _ topic: String, _ environment: Destination, _ place: String
   ) throws(ImportRow.Refusal) -> Binding {
     do throws(GivenRefusal) {
       return try Given.binding(

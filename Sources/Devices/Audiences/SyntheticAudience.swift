@@ -10,7 +10,7 @@ package struct SyntheticAudience: Sendable {
   package let followers: Int
   package let seed: UInt64
   package let topic: String
-  package let environment: APNsEnvironment
+  package let environment: Destination
   /// First digits of the tokens that the simulator answers with 410; lower-case hex.
   package let deadTokenPrefix: String
   /// Share of devices that are dead, 0…1.
@@ -24,7 +24,7 @@ package struct SyntheticAudience: Sendable {
 
   /// `deadTokenPrefix` takes at most 32 digits, so that tokens stay distinct.
   package init(
-    followers: Int, seed: UInt64, topic: String, environment: APNsEnvironment = .production,
+    followers: Int, seed: UInt64, topic: String, environment: Destination = .production,
     deadTokenPrefix: String = "", deadShare: Double = 0.02, mutedShare: Double = 0.01,
     boundAt: Int64 = 1_767_225_600_000, userPrefix: String = "u"
   ) {
@@ -66,7 +66,7 @@ package struct SyntheticAudience: Sendable {
   package func row(_ index: Int) -> AudienceRow {
     let person = person(index)
     let bindings = (0..<person.deviceCount).compactMap {
-      Binding(environment: environment, topic: topic, token: token(index, device: $0))
+      Binding(destination: environment, topic: topic, token: token(index, device: $0))
     }
     return AudienceRow(
       user: user(index), profile: profile(of: person), bindings: bindings,

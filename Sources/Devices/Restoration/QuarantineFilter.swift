@@ -9,7 +9,7 @@ package struct QuarantineFilter: Sendable, Equatable {
   package var token: String?
   package var reason: String?
   package var topic: String?
-  package var environment: APNsEnvironment?
+  package var environment: Destination?
   /// Set aside at or after this time, ms since 1970. A device without a time is not meant.
   package var since: Int64?
   /// Set aside before this time, ms since 1970. A device without a time is not meant.
@@ -26,7 +26,7 @@ package struct QuarantineFilter: Sendable, Equatable {
     guard user?.isExactly(device.user) ?? true, token?.isExactly(device.binding.token) ?? true,
       reason.map({ $0 == device.reason }) ?? true,
       topic.map({ $0 == device.binding.topic }) ?? true,
-      environment.map({ $0 == device.binding.environment }) ?? true
+      environment.map({ $0 == device.binding.destination }) ?? true
     else { return false }
     guard device.isPruned == (prunedSince != nil) else { return false }
     let since = [since, prunedSince].compactMap { $0 }.max()

@@ -24,7 +24,7 @@ package struct RestorationCounts: Sendable {
         restored += 1
         let group = Group(
           reason: device.reason, topic: device.binding.topic,
-          environment: device.binding.environment.name)
+          environment: device.binding.destination.name)
         groups[group, default: 0] += 1
       case .takenByAnother: takenByAnother += 1
       case .changed: changed += 1

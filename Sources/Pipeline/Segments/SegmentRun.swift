@@ -13,7 +13,7 @@ final class SegmentRun {
   /// Of a segment of stragglers.
   let index: StragglerIndex?
   /// That its stragglers are for.
-  let environments: Set<APNsEnvironment>
+  let destinations: Set<Destination>
   /// Segments of stragglers that this run has written, not settled yet.
   var written: [PlannedStragglers] = []
   /// The event had expired by Redis' clock when the segment was claimed.
@@ -58,7 +58,7 @@ final class SegmentRun {
     tally = SegmentTally(of: fanOut)
     progress = SegmentProgress(tally: tally, loop: loop, memory: memory)
     index = claim.segment.stragglers.map { StragglerIndex($0) }
-    environments = claim.segment.stragglers?.environments ?? []
+    destinations = claim.segment.stragglers?.destinations ?? []
     tally.mayStraggle = index == nil
   }
 

@@ -100,8 +100,8 @@ final class SegmentRuns {
       // Whose credentials are meant the app says, whatever the push type.
       let app = run.segment.event.app
       guard
-        run.environments.allSatisfy({
-          isSlow(PushRoute(environment: $0, topic: app), run.tally.fanOut)
+        run.destinations.allSatisfy({
+          isSlow(PushRoute(destination: $0, topic: app), run.tally.fanOut)
         })
       else { continue }
       run.leavePlace()

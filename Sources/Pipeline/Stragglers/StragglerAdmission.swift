@@ -33,7 +33,7 @@ struct StragglerAdmission {
     /// Its route is closed, and this list asks.
     case probe(Probe)
     /// What waits for a slow route, or gets nowhere, needs no place meanwhile.
-    case workWithoutPlace(APNsEnvironment, bytes: Int)
+    case workWithoutPlace(Destination, bytes: Int)
     case putOff
   }
 
@@ -51,7 +51,7 @@ struct StragglerAdmission {
   /// Lists of closed routes that are worked on.
   private var probing: [Probe: Int] = [:]
   /// Bytes of the lists of slow environments that are worked on.
-  private var slowBytes: [APNsEnvironment: Int] = [:]
+  private var slowBytes: [Destination: Int] = [:]
 
   /// What becomes of a list; `end` is called with the answer when that is over.
   ///
@@ -68,7 +68,7 @@ struct StragglerAdmission {
     guard state.isClosed else {
       guard state.isSlow || state.isStuck else { return .work }
       let most = state.isStuck ? Self.maximumStuckBytes : Self.maximumSlowBytes
-      return admitSlowly(route.environment, bytes, atMost: most)
+      return admitSlowly(route.destination, bytes, atMost: most)
     }
     let probe = Probe(route: route, isRefused: label.isRefused)
     let limit = !label.isRefused && state.isHeld ? Self.maximumAsking : 1
@@ -78,12 +78,12 @@ struct StragglerAdmission {
   }
 
   private mutating func admitSlowly(
-    _ environment: APNsEnvironment, _ bytes: Int, atMost most: Int
+    _ destination: Destination, _ bytes: Int, atMost most: Int
   ) -> Decision {
-    let others = slowBytes[environment, default: 0]
+    let others = slowBytes[destination, default: 0]
     guard others == 0 || others + bytes <= most else { return .putOff }
-    slowBytes[environment] = others + bytes
-    return .workWithoutPlace(environment, bytes: bytes)
+    slowBytes[destination] = others + bytes
+    return .workWithoutPlace(destination, bytes: bytes)
   }
 
   mutating func end(_ decision: Decision) {
@@ -92,8 +92,8 @@ struct StragglerAdmission {
     case .probe(let probe):
       probing[probe, default: 1] -= 1
       if probing[probe] == 0 { probing[probe] = nil }
-    case .workWithoutPlace(let environment, let bytes):
-      slowBytes[environment, default: bytes] -= bytes
+    case .workWithoutPlace(let destination, let bytes):
+      slowBytes[destination, default: bytes] -= bytes
     }
   }
 }

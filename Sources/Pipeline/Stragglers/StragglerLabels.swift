@@ -31,8 +31,8 @@ struct StragglerLabels {
       case .segment(let segment) = ingest.decode(message, now: options.wallClock()),
       let list = segment.stragglers
     else { return label }
-    let environments = APNsEnvironment.allCases.filter(list.environments.contains)
-    let routes = environments.compactMap { route(of: segment.event, $0) }
+    let destinations = Destination.all.filter(list.destinations.contains)
+    let routes = destinations.compactMap { route(of: segment.event, $0) }
     // Pushes of several routes wait only when all of these are closed.
     label.route = routes.first { !deliver.isClosed($0) } ?? routes.first
     label.expiresAt = segment.event.expiresAt
@@ -47,18 +47,18 @@ struct StragglerLabels {
   }
 
   /// Nil when this worker does not know the event's template.
-  private func route(of event: Event, _ environment: APNsEnvironment) -> PushRoute? {
+  private func route(of event: Event, _ destination: Destination) -> PushRoute? {
     render.template(named: event.template).map {
-      PushRoute(environment: environment, topic: event.app + $0.pushType.topicSuffix)
+      PushRoute(destination: destination, topic: event.app + $0.pushType.topicSuffix)
     }
   }
 
   func label(for segment: Segment) -> StragglerLabel {
-    let environments = segment.stragglers?.environments ?? []
+    let destinations = segment.stragglers?.destinations ?? []
     let now = options.wallClock()
     var label = StragglerLabel(
-      route: environments.count == 1
-        ? environments.first.flatMap { route(of: segment.event, $0) } : nil,
+      route: destinations.count == 1
+        ? destinations.first.flatMap { route(of: segment.event, $0) } : nil,
       notBefore: now + times.rest(until: segment.event.expiresAt).wholeMilliseconds, writtenAt: now,
       expiresAt: segment.event.expiresAt)
     if let time = segment.stragglers?.askAgainAt, time > now { label.askAgainAt = time }

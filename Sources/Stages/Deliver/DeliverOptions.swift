@@ -2,7 +2,7 @@ import Model
 import Transport
 
 package struct DeliverOptions: Sendable {
-  package var routes: [APNsEnvironment: APNsRoute] = [:]
+  package var routes: [Destination: APNsRoute] = [:]
   /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts
   /// on a few.
   package var connectionsPerRoute = 2
@@ -78,7 +78,7 @@ package struct DeliverOptions: Sendable {
   ) -> Int {
     func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
     let probes = ConnectionPlaces.probeCount * bytes(streams: ProbeQueue.most)
-    return APNsEnvironment.allCases.count * credentials
+    return Destination.all.count * credentials
       * ((connections + 1) * bytes(streams: streams) + probes)
   }
 }

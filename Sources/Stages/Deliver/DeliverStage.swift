@@ -22,13 +22,13 @@ package final class DeliverStage {
     self.credentials = credentials
     tickInterval = options.tickInterval
     var routes = LaneRoutes()
-    for environment in APNsEnvironment.allCases {
-      guard let target = options.routes[environment] else { continue }
+    for destination in Destination.all {
+      guard let target = options.routes[destination] else { continue }
       for (place, item) in credentials.all.enumerated() {
         let setup = RouteSetup(
-          environment: environment, target: target, credentials: item, options: options,
+          destination: destination, target: target, credentials: item, options: options,
           loop: loop, chance: randomNumber)
-        routes.add(Route(setup), RouteName(environment: environment, credentials: place))
+        routes.add(Route(setup), RouteName(destination: destination, credentials: place))
       }
     }
     self.routes = routes
@@ -126,7 +126,7 @@ package final class DeliverStage {
 
   private func find(_ route: PushRoute) -> Route? {
     credentials.place(of: route.topic).flatMap {
-      routes[RouteName(environment: route.environment, credentials: $0)]
+      routes[RouteName(destination: route.destination, credentials: $0)]
     }
   }
 

@@ -1,32 +1,46 @@
 import Glibc
 import Model
 
-/// Reads members `apns:<production or sandbox>:<topic>:<token>` of a user's set, as bytes.
+/// Reads members of a user's set of bindings, as bytes: platform, environment if the platform has
+/// several, topic, token.
 package struct BindingParser {
   package enum Result: Equatable {
-    case addressed(tokenCount: Int, APNsEnvironment)
+    case addressed(tokenCount: Int, Destination)
     case ofAnotherTopic
     case malformed
   }
 
-  /// A longer member is none: `apns:production:`, a topic, a token.
-  static let maximumMemberBytes =
-    16 + Binding.maximumTopicBytes + 1 + Binding.maximumTokenDigits
+  private struct Prefix {
+    let bytes: [UInt8]
+    let destination: Destination
+    let tokens: Platform.TokenFormat
+  }
 
-  private let prefixes: [(bytes: [UInt8], environment: APNsEnvironment)]
+  /// Of the topic.
+  private let prefixes: [Prefix]
+  /// Of any.
+  private let platforms: [Prefix]
 
-  /// - Parameter topic: as it stands in a member, a push type's suffix with it.
+  /// - Parameter topic: as it stands in a member, of APNs a push type's suffix with it.
   package init(topic: String) {
-    prefixes = APNsEnvironment.allCases.map { (Array("apns:\($0.name):\(topic):".utf8), $0) }
+    func prefixes(_ rest: String) -> [Prefix] {
+      Destination.all.map {
+        Prefix(
+          bytes: Array(($0.memberPrefix + rest).utf8), destination: $0,
+          tokens: $0.platform.tokens)
+      }
+    }
+    self.prefixes = prefixes(topic + ":")
+    platforms = prefixes("")
   }
 
   package func parse(_ member: UnsafeRawBufferPointer) -> Result {
-    for (prefix, environment) in prefixes where Self.begins(member, with: prefix) {
-      let token = UnsafeRawBufferPointer(rebasing: member[prefix.count...])
-      return Self.isToken(token)
-        ? .addressed(tokenCount: token.count, environment) : .malformed
+    for prefix in prefixes where Self.begins(member, with: prefix.bytes) {
+      let token = UnsafeRawBufferPointer(rebasing: member[prefix.bytes.count...])
+      return prefix.tokens.accepts(token)
+        ? .addressed(tokenCount: token.count, prefix.destination) : .malformed
     }
-    return Self.isWellFormed(member) ? .ofAnotherTopic : .malformed
+    return isWellFormed(member) ? .ofAnotherTopic : .malformed
   }
 
   private static func begins(_ member: UnsafeRawBufferPointer, with prefix: [UInt8]) -> Bool {
@@ -34,27 +48,14 @@ package struct BindingParser {
     return memcmp(start, prefix, prefix.count) == 0
   }
 
-  /// Hex digits, 2…512 of them, an even number. Without a branch per byte, so that the compiler
-  /// makes vector code of it.
-  static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard bytes.count >= 2, bytes.count <= Binding.maximumTokenDigits, bytes.count % 2 == 0
-    else { return false }
-    var wrong: UInt8 = 0
-    for byte in bytes {
-      let isDigit: UInt8 = byte &- 0x30 < 10 ? 1 : 0
-      let isLetter: UInt8 = (byte | 0x20) &- 0x61 < 6 ? 1 : 0
-      wrong |= (isDigit | isLetter) ^ 1
+  private func isWellFormed(_ member: UnsafeRawBufferPointer) -> Bool {
+    guard let platform = platforms.first(where: { Self.begins(member, with: $0.bytes) }) else {
+      return false
     }
-    return wrong == 0
-  }
-
-  private static func isWellFormed(_ member: UnsafeRawBufferPointer) -> Bool {
-    guard member.count <= maximumMemberBytes else { return false }
-    let parts = member.split(separator: 0x3A, maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 4, parts[0].elementsEqual("apns".utf8),
-      APNsEnvironment.allCases.contains(where: { parts[1].elementsEqual($0.name.utf8) }),
-      let topic = String(validating: parts[2], as: UTF8.self), Binding.isTopic(topic)
+    let rest = member[platform.bytes.count...]
+    guard let colon = rest.prefix(Binding.maximumTopicBytes + 1).firstIndex(of: 0x3A),
+      let topic = String(validating: rest[..<colon], as: UTF8.self), Binding.isTopic(topic)
     else { return false }
-    return isToken(UnsafeRawBufferPointer(rebasing: parts[3]))
+    return platform.tokens.accepts(UnsafeRawBufferPointer(rebasing: rest[(colon + 1)...]))
   }
 }

@@ -72,6 +72,7 @@ package struct PageBuilder {
     _ draft: inout PageDraft
   ) throws(ExpandError) -> Int {
     var bytes = 0
+    let maximumMemberBytes = Binding.maximumMemberBytes
     var index = 0
     for user in users {
       let bindings = replies[index]
@@ -91,7 +92,7 @@ package struct PageBuilder {
       bytes += Int(user.count)
       bindings.forEachElement { _, kind, member in
         if kind != .string { isSound = false }
-        if member.count <= BindingParser.maximumMemberBytes { bytes += member.count }
+        if member.count <= maximumMemberBytes { bytes += member.count }
       }
       profile.forEachElement { _, kind, value in
         if kind != .string, kind != .null { isSound = false }
@@ -116,11 +117,11 @@ package struct PageBuilder {
     let mark = draft.used
     bindings.forEachElement { _, _, member in
       switch parser.parse(member) {
-      case .addressed(let tokenCount, let environment):
+      case .addressed(let tokenCount, let destination):
         let slice = draft.write(member)
         draft.bindings.append(
           RecipientPage.Binding(
-            member: slice, token: slice.last(tokenCount), environment: environment))
+            member: slice, token: slice.last(tokenCount), destination: destination))
       case .ofAnotherTopic: break
       case .malformed: draft.skipped += 1
       }

@@ -55,7 +55,7 @@ package struct StragglerLabel: Sendable, Equatable {
     ]
     return times.compactMap { name, time in time.map { KafkaHeader(name, String($0)) } }
       + (isRefused ? [KafkaHeader(Self.refusedHeader, "1")] : [])
-      + (route.map { [KafkaHeader(Self.routeHeader, "\($0.environment.name) \($0.topic)")] } ?? [])
+      + (route.map { [KafkaHeader(Self.routeHeader, "\($0.destination.name) \($0.topic)")] } ?? [])
   }
 
   /// Nil for what is no time between 1970 and the year 9999, as for what is no number: anybody may
@@ -69,12 +69,12 @@ package struct StragglerLabel: Sendable, Equatable {
 
   /// Nil for a topic that no device has: lanes keep what is known of each route.
   private static func route(_ value: [UInt8]) -> PushRoute? {
-    for environment in APNsEnvironment.allCases {
-      let start = environment.name + " "
+    for destination in Destination.all {
+      let start = destination.name + " "
       guard value.starts(with: start.utf8) else { continue }
       let rest = value.dropFirst(start.utf8.count).prefix(Binding.maximumTopicBytes + 1)
       let topic = String(decoding: rest, as: UTF8.self)
-      return Binding.isTopic(topic) ? PushRoute(environment: environment, topic: topic) : nil
+      return Binding.isTopic(topic) ? PushRoute(destination: destination, topic: topic) : nil
     }
     return nil
   }

@@ -8,8 +8,6 @@ import Text
 package enum StragglerRecord {
   /// Ids are a segment's name, a mark and 16 digits; longer ones are none of ours.
   private static let maximumIDBytes = 128
-  private static let maximumMemberBytes =
-    16 + Binding.maximumTopicBytes + 1 + Binding.maximumTokenDigits
   /// Of quotes, commas and numbers, for each push.
   private static let frameBytes = 40
   /// A list never holds more, however short the names.
@@ -22,8 +20,8 @@ package enum StragglerRecord {
   /// closed route keeps waiting keeps nothing else; nor does what Apple wants to be asked about
   /// later.
   package static func lists(_ pushes: [Straggler]) -> [[Straggler]] {
-    APNsEnvironment.allCases.flatMap { environment in
-      timed(pushes.filter { $0.environment == environment }).flatMap(cut)
+    Destination.all.flatMap { destination in
+      timed(pushes.filter { $0.destination == destination }).flatMap(cut)
     }
   }
 
@@ -103,7 +101,7 @@ package enum StragglerRecord {
 
   private static func straggler(_ fields: [JSONValue]) -> Straggler? {
     guard (6...7).contains(fields.count), let user = fields[0].string, Keyspace.isIdentifier(user),
-      let member = fields[1].string, member.utf8.count <= maximumMemberBytes,
+      let member = fields[1].string, member.utf8.count <= Binding.maximumMemberBytes,
       member.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
       let tries = fields[2].integer, let losses = fields[3].integer,
       let refusals = fields[4].integer, case .bool(let mayHaveArrived) = fields[5],

@@ -24,7 +24,7 @@ package enum TokenNewsRecord {
       add("to", to)
     }
     add("platform", "apns")
-    add("environment", news.environment.name)
+    add("environment", news.destination.name)
     add("topic", news.topic)
     add("token", news.token)
     if let reason = news.reason { add("reason", reason) }

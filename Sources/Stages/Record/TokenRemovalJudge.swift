@@ -11,7 +11,7 @@ import Model
 struct TokenRemovalJudge: Sendable, Equatable {
   private struct Place: Hashable {
     let topic: String
-    let environment: APNsEnvironment
+    let destination: Destination
   }
 
   private struct Evidence: Equatable {
@@ -44,10 +44,10 @@ struct TokenRemovalJudge: Sendable, Equatable {
 
   /// Takes in what a tally has gathered since it was heard of last.
   mutating func hear(of tally: SegmentTally, topic: String, now: Int64) {
-    for environment in APNsEnvironment.allCases {
-      let (accepted, unusable) = tally.takeEvidence(of: environment)
+    for destination in Destination.all {
+      let (accepted, unusable) = tally.takeEvidence(of: destination)
       guard accepted > 0 || unusable > 0 else { continue }
-      let place = Place(topic: topic, environment: environment)
+      let place = Place(topic: topic, destination: destination)
       var evidence = places[place] ?? Evidence(since: now)
       if now - evidence.since > Self.halfLifeMilliseconds || now < evidence.since {
         evidence = Evidence(
@@ -66,13 +66,13 @@ struct TokenRemovalJudge: Sendable, Equatable {
   /// pushes that the questions report count beside no other removal.
   mutating func admission(of tally: SegmentTally, topic: String) -> VerdictAdmission {
     var questions: [VerdictAdmission.Question] = []
-    for environment in APNsEnvironment.allCases {
+    for destination in Destination.all {
       let removals = tally.verdicts.count {
-        !$0.finding.isUnusable && $0.environment == environment
+        !$0.finding.isUnusable && $0.destination == destination
       }
       guard removals > 0 else { continue }
-      let answers = takeAnswers(of: tally, topic: topic, environment, removals: removals)
-      questions.append(.init(environment, removals: removals, answers: answers))
+      let answers = takeAnswers(of: tally, topic: topic, destination, removals: removals)
+      questions.append(.init(destination, removals: removals, answers: answers))
     }
     return VerdictAdmission(tally.verdicts, questions: questions) {
       mayQuarantine($0, topic: topic)
@@ -80,7 +80,7 @@ struct TokenRemovalJudge: Sendable, Equatable {
   }
 
   func mayQuarantine(_ verdict: TokenVerdict, topic: String) -> Bool {
-    let place = Place(topic: topic, environment: verdict.environment)
+    let place = Place(topic: topic, destination: verdict.destination)
     guard let evidence = places[place] else { return false }
     return evidence.accepted >= max(minimum, ratio * evidence.unusable)
   }
@@ -88,10 +88,10 @@ struct TokenRemovalJudge: Sendable, Equatable {
   /// Answers to report with so many that would remove a device, these among them: the segment's
   /// own, and where they are too few to have a share, some of others.
   private mutating func takeAnswers(
-    of tally: SegmentTally, topic: String, _ environment: APNsEnvironment, removals: Int
+    of tally: SegmentTally, topic: String, _ destination: Destination, removals: Int
   ) -> Int {
-    let place = Place(topic: topic, environment: environment)
-    let accepted = tally.takeAccepted(of: environment)
+    let place = Place(topic: topic, destination: destination)
+    let accepted = tally.takeAccepted(of: destination)
     let others = max(0, (places[place]?.unreported ?? 0) - accepted)
     places[place]?.unreported = 0
     let own = removals + accepted
@@ -101,7 +101,7 @@ struct TokenRemovalJudge: Sendable, Equatable {
   private mutating func makeRoom() {
     guard places.count > Self.maximumPlaces else { return }
     func rank(_ place: Place, _ evidence: Evidence) -> (Int, String, UInt8) {
-      (evidence.accepted + evidence.unusable, place.topic, place.environment.rawValue)
+      (evidence.accepted + evidence.unusable, place.topic, place.destination.index)
     }
     let least = places.min { rank($0.key, $0.value) < rank($1.key, $1.value) }
     if let least { places[least.key] = nil }

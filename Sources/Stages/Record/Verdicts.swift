@@ -66,7 +66,7 @@ extension RecordStage {
     while let question = admission.questions.last {
       admission.answer(
         mayRemove: try await mayRemove(
-          question.removals, of: question.answers, topic: tally.topic, question.environment))
+          question.removals, of: question.answers, topic: tally.topic, question.destination))
       tally.admission = admission
     }
     return admission

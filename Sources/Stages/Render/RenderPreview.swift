@@ -23,7 +23,7 @@ extension PreparedEvent {
     let nothing = page.bytes.append([])
     page.recipients = [RecipientPage.Recipient(user: nothing, firstBinding: 0, bindingCount: 1)]
     page.bindings = [
-      RecipientPage.Binding(member: nothing, token: nothing, environment: .production)
+      RecipientPage.Binding(member: nothing, token: nothing, destination: .production)
     ]
     let rendering = PageRendering(page, self, tally: SegmentTally(), maximumPushes: 1)
     guard let batch = rendering.next(), let push = batch.entries.first else {

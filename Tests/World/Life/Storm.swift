@@ -185,7 +185,7 @@ final class StormDevices {
   }
 
   private func binding(_ token: Int, _ app: String = World.app) -> Binding {
-    guard let binding = Binding(environment: .production, topic: app, token: tokens[token]) else {
+    guard let binding = Binding(destination: .production, topic: app, token: tokens[token]) else {
       preconditionFailure("\(tokens[token]) is no token")
     }
     return binding

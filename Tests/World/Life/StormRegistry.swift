@@ -35,7 +35,7 @@ final class StormRegistry {
   }
 
   private func binding(_ app: String) -> Binding {
-    guard let binding = Binding(environment: .production, topic: app, token: token) else {
+    guard let binding = Binding(destination: .production, topic: app, token: token) else {
       preconditionFailure("\(token) is no token")
     }
     return binding

@@ -95,7 +95,7 @@ extension Scenario {
     Scenario(
       "closed-sandbox", "a sandbox that cannot be reached delays production at most twofold",
       on: .beside(
-        [ScenarioAudience(9, followers: 3_200, shards: 32, environment: .sandbox)], streams: 50),
+        [ScenarioAudience(9, followers: 3_200, shards: 32, destination: .sandbox)], streams: 50),
       events: [ScenarioEvent("sandbox", of: 9, expiresIn: 20, disturbs: true)] + small,
       actions: [.at(.zero, .sandbox { $0.isRefused = true })],
       bounds: .onceEach + [
@@ -120,7 +120,7 @@ extension Scenario {
   ]
 
   private static let ofSandbox = ScenarioAudience(
-    9, followers: 1_000, shards: 16, environment: .sandbox)
+    9, followers: 1_000, shards: 16, destination: .sandbox)
 
   /// Two events of one segment and one of several, while others are in progress.
   private static let small = [

@@ -97,13 +97,13 @@ struct ScenarioAudience: Sendable, Hashable {
   var devicesPerFollower = 1
   var marked: [Marked] = []
   var app = World.app
-  var environment = APNsEnvironment.production
+  var destination = Destination.production
   /// When the devices were bound, as it stands in Redis; nil: a day ago.
   var boundAt: String?
 
   init(
     _ number: Int, followers: Int, shards: Int? = nil, devices: Int = 1, marked: [Marked] = [],
-    app: String = World.app, environment: APNsEnvironment = .production
+    app: String = World.app, destination: Destination = .production
   ) {
     self.number = number
     self.followers = followers
@@ -111,7 +111,7 @@ struct ScenarioAudience: Sendable, Hashable {
     devicesPerFollower = devices
     self.marked = marked
     self.app = app
-    self.environment = environment
+    self.destination = destination
   }
 
   /// Of names as long as many services have them.

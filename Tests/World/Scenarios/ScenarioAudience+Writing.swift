@@ -19,7 +19,7 @@ extension ScenarioLife {
       for number in 0..<audience.devicesPerFollower {
         let device = index * audience.devicesPerFollower + number
         let member = ByteString(
-          "apns:\(audience.environment.name):\(audience.app):\(audience.token(ofDevice: device))")
+          "apns:\(audience.destination.name):\(audience.app):\(audience.token(ofDevice: device))")
         bindings.append(member)
         bound += [member, boundAt]
       }

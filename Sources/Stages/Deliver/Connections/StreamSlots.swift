@@ -24,7 +24,7 @@ final class StreamSlots {
 
   private static let pathPrefix = Array("/3/device/".utf8)
   private static let pathPrefixBytes = pathPrefix.count
-  private static let pathBytes = pathPrefix.count + Binding.maximumTokenDigits
+  private static let pathBytes = pathPrefix.count + Platform.apns.tokens.maximumBytes
 
   init(capacity: Int) {
     self.capacity = capacity
@@ -83,7 +83,7 @@ final class StreamSlots {
   /// Writes the path for `token` into the slot's own memory and lends it.
   func path(_ slot: Int, token: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     let start = paths + slot * Self.pathBytes
-    let length = min(token.count, Binding.maximumTokenDigits)
+    let length = min(token.count, Platform.apns.tokens.maximumBytes)
     if let base = token.baseAddress {
       (start + Self.pathPrefixBytes).copyMemory(from: base, byteCount: length)
     }

@@ -52,7 +52,7 @@ final class Admission {
     let topic = batch.headers.topic
     let place = credentials.place(of: topic)
     let order = routes.names.filter {
-      $0.credentials == place && batch.hasPushes(for: $0.environment)
+      $0.credentials == place && batch.hasPushes(for: $0.destination)
     }
     let names = Set(order)
     let fanOut = batch.tally.fanOut
@@ -79,11 +79,11 @@ final class Admission {
   }
 
   private func rejectUnroutable(_ batch: PushBatch, routed: Set<RouteName>) {
-    for environment in APNsEnvironment.allCases
-    where batch.hasPushes(for: environment)
-      && !routed.contains(where: { $0.environment == environment })
+    for destination in Destination.all
+    where batch.hasPushes(for: destination)
+      && !routed.contains(where: { $0.destination == destination })
     {
-      for (index, entry) in batch.entries.enumerated() where entry.environment == environment {
+      for (index, entry) in batch.entries.enumerated() where entry.destination == destination {
         batch.settle(index, .rejected(.noRoute))
       }
     }

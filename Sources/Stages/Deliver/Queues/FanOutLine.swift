@@ -35,7 +35,7 @@ final class FanOutLine {
     let since: UInt64
   }
 
-  private let environment: APNsEnvironment
+  private let destination: Destination
   private let stuck: StuckFanOuts
   private(set) var fanOut: FanOut
   var kind: Kind
@@ -46,10 +46,10 @@ final class FanOutLine {
   /// Pushes that did not come back.
   private(set) var freshCount = 0
 
-  init(_ fanOut: FanOut, environment: APNsEnvironment, stuck: StuckFanOuts = StuckFanOuts()) {
+  init(_ fanOut: FanOut, destination: Destination, stuck: StuckFanOuts = StuckFanOuts()) {
     self.stuck = stuck
     self.fanOut = fanOut
-    self.environment = environment
+    self.destination = destination
     kind = Kind(fanOut, isStuck: false)
   }
 
@@ -160,7 +160,7 @@ final class FanOutLine {
   }
 
   private func isOrdinary(_ entry: PushBatch.Entry) -> Bool {
-    ReadyQueue.isOrdinary(entry, for: environment)
+    ReadyQueue.isOrdinary(entry, for: destination)
   }
 
   private func rest(of range: Range) -> [Int] {

@@ -4,7 +4,7 @@ import Model
 /// credentials were refused stand for themselves: they go first when credentials are known to be
 /// good, last when another push should ask.
 struct ReadyQueue {
-  private let environment: APNsEnvironment
+  private let destination: Destination
   private let stuck: StuckFanOuts
   /// Of the fan-outs that have pushes here beside those that were refused.
   private var lines: [ObjectIdentifier: FanOutLine] = [:]
@@ -15,8 +15,8 @@ struct ReadyQueue {
   /// Of all that are here.
   private(set) var count = 0
 
-  init(environment: APNsEnvironment, stuck: StuckFanOuts = StuckFanOuts()) {
-    self.environment = environment
+  init(destination: Destination, stuck: StuckFanOuts = StuckFanOuts()) {
+    self.destination = destination
     self.stuck = stuck
   }
 
@@ -25,15 +25,15 @@ struct ReadyQueue {
 
   /// A push that was in flight in a lost connection is not for this queue.
   private static func isOurs(
-    _ entry: PushBatch.Entry, _ environment: APNsEnvironment
+    _ entry: PushBatch.Entry, _ destination: Destination
   ) -> Bool {
-    entry.environment == environment && entry.history.losses == 0
+    entry.destination == destination && entry.history.losses == 0
   }
 
   /// Is sent in the batch's order: no earlier try of it, here or in another segment, was refused
   /// for our credentials.
-  static func isOrdinary(_ entry: PushBatch.Entry, for environment: APNsEnvironment) -> Bool {
-    isOurs(entry, environment) && entry.history.refusals == 0
+  static func isOrdinary(_ entry: PushBatch.Entry, for destination: Destination) -> Bool {
+    isOurs(entry, destination) && entry.history.refusals == 0
   }
 
   // MARK: what is here
@@ -94,10 +94,10 @@ struct ReadyQueue {
     var plain = 0
     var end = 0
     while end < entries.count {
-      if Self.isOurs(entries[end], environment) {
+      if Self.isOurs(entries[end], destination) {
         guard taken < limit else { break }
         taken += 1
-        if Self.isOrdinary(entries[end], for: environment) {
+        if Self.isOrdinary(entries[end], for: destination) {
           ordinary += 1
           if entries[end].history.isEmpty { plain += 1 }
         } else {
@@ -199,7 +199,7 @@ struct ReadyQueue {
   private mutating func line(of fanOut: FanOut) -> FanOutLine {
     if let current = turns.current, current.fanOut === fanOut { return current }
     if let line = lines[ObjectIdentifier(fanOut)] { return line }
-    let line = spare ?? FanOutLine(fanOut, environment: environment, stuck: stuck)
+    let line = spare ?? FanOutLine(fanOut, destination: destination, stuck: stuck)
     spare = nil
     line.reuse(for: fanOut, isStuck: stuck.contains(fanOut))
     lines[ObjectIdentifier(fanOut)] = line

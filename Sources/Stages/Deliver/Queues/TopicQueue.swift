@@ -13,11 +13,11 @@ final class TopicQueue {
   /// Shown to operators while credentials are refused.
   var obstacle: RouteObstacle?
 
-  init(name: String, environment: APNsEnvironment, isOpen: Bool, stuck: StuckFanOuts) {
+  init(name: String, destination: Destination, isOpen: Bool, stuck: StuckFanOuts) {
     self.name = name
     self.isOpen = isOpen
     self.stuck = stuck
-    queue = ReadyQueue(environment: environment, stuck: stuck)
+    queue = ReadyQueue(destination: destination, stuck: stuck)
   }
 
   func canSend(at now: UInt64) -> Bool {

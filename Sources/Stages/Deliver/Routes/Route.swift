@@ -7,7 +7,7 @@ import Telemetry
 /// `ProbeSender` hand it out to the connections of `ConnectionPool`; what comes back is judged by
 /// `AnswerJudge` and `LossJudge`. Confined to its lane's loop.
 final class Route {
-  let environment: APNsEnvironment
+  let destination: Destination
   private let options: DeliverOptions
   private let loop: EventLoop
   private let signals: RouteSignals
@@ -32,21 +32,21 @@ final class Route {
   }
 
   init(_ setup: RouteSetup) {
-    environment = setup.environment
+    destination = setup.destination
     options = setup.options
     loop = setup.loop
     signals = RouteSignals(loop: setup.loop)
-    topics = RouteTopics(environment: setup.environment)
+    topics = RouteTopics(destination: setup.destination)
     traffic = RouteTraffic(streamsPerConnection: setup.options.streamsPerConnection)
     openness = RouteOpenness(
       closedAfter: setup.options.closedAfter.nanoseconds,
       stalledAfter: (setup.options.stalledAfter + setup.target.interface.silence).nanoseconds,
       silentAfter: (setup.options.requestTimeout + setup.target.interface.silence).nanoseconds)
     obstacleList = RouteObstacles(
-      environment: environment, credentials: setup.credentialsName, options: options,
+      destination: destination, credentials: setup.credentialsName, options: options,
       topics: topics)
     slowness = RouteSlowness(
-      environment: environment, options: options, topics: topics, obstacles: obstacleList)
+      destination: destination, options: options, topics: topics, obstacles: obstacleList)
     waiting = RouteWaiting(
       setup, topics: topics, traffic: traffic, obstacles: obstacleList, signals: signals)
     credentials = RouteCredentials(
@@ -106,7 +106,7 @@ final class Route {
   /// which there is no room leave their segment.
   private func appendOthers(of batch: PushBatch, from end: Int) {
     let entries = batch.entries
-    for index in entries.indices where entries[index].environment == environment {
+    for index in entries.indices where entries[index].destination == destination {
       let push = ReadyPush(batch: batch, index: index, history: entries[index].history)
       if push.history.losses > 0 {
         waiting.probe(push)

@@ -22,16 +22,16 @@ package struct RouteObstacle: Sendable, Equatable {
   /// What is counted together.
   package struct Group: Sendable, Hashable {
     package let kind: Kind
-    package let environment: APNsEnvironment
+    package let destination: Destination
 
-    package init(kind: Kind, environment: APNsEnvironment) {
+    package init(kind: Kind, destination: Destination) {
       self.kind = kind
-      self.environment = environment
+      self.destination = destination
     }
   }
 
   package let kind: Kind
-  package let environment: APNsEnvironment
+  package let destination: Destination
   /// What operators know the credentials by that are meant; nil: there are no others.
   package let credentials: String?
   /// nil: all of them.
@@ -42,11 +42,11 @@ package struct RouteObstacle: Sendable, Equatable {
   package let since: Int64
 
   package init(
-    kind: Kind, environment: APNsEnvironment, credentials: String? = nil, topic: String?,
+    kind: Kind, destination: Destination, credentials: String? = nil, topic: String?,
     reason: String, since: Int64
   ) {
     self.kind = kind
-    self.environment = environment
+    self.destination = destination
     self.credentials = credentials
     self.topic = topic
     self.reason = reason
@@ -55,19 +55,19 @@ package struct RouteObstacle: Sendable, Equatable {
 }
 
 extension RouteObstacle {
-  package var group: Group { Group(kind: kind, environment: environment) }
+  package var group: Group { Group(kind: kind, destination: destination) }
 }
 
 extension RouteObstacle: CustomStringConvertible {
   package var description: String {
-    let place = credentials.map { "\(environment.name) (\($0))" } ?? environment.name
+    let place = credentials.map { "\(destination.name) (\($0))" } ?? destination.name
     return switch kind {
     case .unreachable: "\(place): unreachable (\(reason))"
     case .slow: "\(place): slow (\(reason))"
     case .noToken: "\(place): no provider token (\(reason))"
     case .certificateExpired: "\(place): the certificate has expired (\(reason))"
     case .credentialsRefused, .clocksDiffer:
-      "\(environment.name) \(topic ?? "every topic"): \(reason)"
+      "\(destination.name) \(topic ?? "every topic"): \(reason)"
     }
   }
 }

@@ -2,7 +2,7 @@ import Model
 
 /// What stands in the way of a route's pushes, as operators are told of it.
 final class RouteObstacles {
-  private let environment: APNsEnvironment
+  private let destination: Destination
   private let credentials: String?
   private let options: DeliverOptions
   private let topics: RouteTopics
@@ -13,10 +13,10 @@ final class RouteObstacles {
 
   /// - Parameter credentials: what operators know them by; nil: there are no others.
   init(
-    environment: APNsEnvironment, credentials: String? = nil, options: DeliverOptions,
+    destination: Destination, credentials: String? = nil, options: DeliverOptions,
     topics: RouteTopics
   ) {
-    self.environment = environment
+    self.destination = destination
     self.credentials = credentials
     self.options = options
     self.topics = topics
@@ -54,7 +54,7 @@ final class RouteObstacles {
     _ kind: RouteObstacle.Kind, topic: String?, reason: String
   ) -> RouteObstacle {
     let obstacle = RouteObstacle(
-      kind: kind, environment: environment, credentials: credentials, topic: topic,
+      kind: kind, destination: destination, credentials: credentials, topic: topic,
       reason: reason, since: options.wallClock())
     options.report(.obstacleBegan(obstacle))
     return obstacle

@@ -5,7 +5,7 @@ import Transport
 /// What the parts of a route have in common: where it goes to and how, its lane's loop and its
 /// chance.
 final class RouteSetup {
-  let environment: APNsEnvironment
+  let destination: Destination
   let target: APNsRoute
   let credentials: APNsCredentials
   /// What operators know the credentials by; nil where there are no others.
@@ -18,10 +18,10 @@ final class RouteSetup {
   private let addresses: AddressBook
 
   init(
-    environment: APNsEnvironment, target: APNsRoute, credentials: AppCredentials.Item,
+    destination: Destination, target: APNsRoute, credentials: AppCredentials.Item,
     options: DeliverOptions, loop: EventLoop, chance: @escaping () -> UInt64
   ) {
-    self.environment = environment
+    self.destination = destination
     self.target = target
     self.credentials = credentials.credentials
     credentialsName = credentials.name

@@ -3,7 +3,7 @@ import Model
 /// Whether a route holds up what is sent on others: how long its pushes wait for a stream, and what
 /// follows for those that wait for it. Times are monotonic nanoseconds.
 final class RouteSlowness {
-  private let environment: APNsEnvironment
+  private let destination: Destination
   private let readyPushes: Int
   private let congestedAfter: UInt64
   private let topics: RouteTopics
@@ -18,10 +18,10 @@ final class RouteSlowness {
   private(set) var yields = false
 
   init(
-    environment: APNsEnvironment, options: DeliverOptions, topics: RouteTopics,
+    destination: Destination, options: DeliverOptions, topics: RouteTopics,
     obstacles: RouteObstacles
   ) {
-    self.environment = environment
+    self.destination = destination
     readyPushes = options.readyPushes
     congestedAfter = options.congestedAfter.nanoseconds
     self.topics = topics
@@ -51,7 +51,7 @@ final class RouteSlowness {
   /// of the sandbox are the exception.
   func isInUse(at now: UInt64) -> Bool {
     topics.isOpen
-      && (environment == .production
+      && (destination == .production
         || (lastAppendedAt > 0 && now &- lastAppendedAt < Congestion.memory))
   }
 

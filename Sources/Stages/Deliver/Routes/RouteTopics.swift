@@ -2,7 +2,7 @@ import Model
 
 /// What a route has ready: a queue for each topic, and topics take turns.
 final class RouteTopics {
-  private let environment: APNsEnvironment
+  private let destination: Destination
   private(set) var all: [TopicQueue] = []
   /// Which topic's turn it is, and how many pushes it may still send.
   private struct Turn {
@@ -25,7 +25,7 @@ final class RouteTopics {
   /// Topics that are remembered though nothing of theirs is here.
   static let maximumIdleTopics = 256
 
-  init(environment: APNsEnvironment) { self.environment = environment }
+  init(destination: Destination) { self.destination = destination }
 
   // MARK: what is here
 
@@ -101,7 +101,7 @@ final class RouteTopics {
   func topic(named name: String) -> TopicQueue {
     if let topic = all.last, topic.name == name { return topic }
     if let topic = find(name) { return topic }
-    let topic = TopicQueue(name: name, environment: environment, isOpen: isOpen, stuck: stuck)
+    let topic = TopicQueue(name: name, destination: destination, isOpen: isOpen, stuck: stuck)
     topic.set(open: isOpen, lags: lags)
     all.append(topic)
     return topic

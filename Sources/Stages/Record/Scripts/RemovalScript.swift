@@ -43,12 +43,12 @@ extension RecordStage {
   /// Whether devices may be removed that Apple calls gone. They count, whatever is said.
   /// - Parameter answers: for the same app and environment since the last call, these among them.
   func mayRemove(
-    _ removals: Int, of answers: Int, topic: String, _ environment: APNsEnvironment
+    _ removals: Int, of answers: Int, topic: String, _ destination: Destination
   ) async throws(RecordError) -> Bool {
     guard options.removalShare < 100 else { return true }
     let reply = try await evaluate(
       RemovalScript.ask,
-      keys: [keyspace.removals(topic: topic, environment: environment.name)],
+      keys: [keyspace.removals(topic: topic, environment: destination.name)],
       arguments: [
         String(answers), String(removals), String(options.removalSamples),
         String(options.removalShare), String(options.removalWindow.wholeMilliseconds),

@@ -1,0 +1,112 @@
+import Threads
+
+/// A push service that Fanfare sends to, as far as every room needs to know it: how a device's
+/// token is written and stored. How its requests and answers look is known to its room under
+/// `Sources/Platforms` alone.
+package struct Platform: Sendable, Equatable {
+  /// How a device's token is written; the platform's own rule, checked wherever one comes in.
+  package enum TokenFormat: Sendable, Equatable {
+    /// Hex digits, an even number of them; stored in lower case.
+    case hex(maximumBytes: Int)
+    /// Any visible ASCII, stored as given.
+    case opaque(maximumBytes: Int)
+
+    package var maximumBytes: Int {
+      switch self {
+      case .hex(let maximum), .opaque(let maximum): maximum
+      }
+    }
+  }
+
+  /// The first field of members of a user's set of bindings: lower-case letters.
+  package let name: String
+  /// Its separate services, the second field of members; empty when it has but one, and members
+  /// have no such field.
+  package let environments: [String]
+  package let tokens: TokenFormat
+
+  package init(name: String, environments: [String] = [], tokens: TokenFormat) {
+    self.name = name
+    self.environments = environments
+    self.tokens = tokens
+  }
+
+  /// Apple: "never assume a size"; 512 digits are four times today's.
+  package static let apns = Platform(
+    name: "apns", environments: ["production", "sandbox"], tokens: .hex(maximumBytes: 512))
+}
+
+/// Where a push goes: a platform, and one of its environments. An index, so that a push carries one
+/// byte and tallies are arrays.
+package struct Destination: Sendable, Hashable, Comparable {
+  package let index: UInt8
+
+  package static let production = Destination(index: 0)
+  package static let sandbox = Destination(index: 1)
+  /// There are never more: tallies have so many counters.
+  package static let maximum = 8
+
+  private struct Row {
+    let platform: Platform
+    let environment: String?
+    let prefix: String
+  }
+
+  private static let rows = ThreadLock(Self.rows(of: .apns))
+
+  private static func rows(of platform: Platform) -> [Row] {
+    guard !platform.environments.isEmpty else {
+      return [Row(platform: platform, environment: nil, prefix: platform.name + ":")]
+    }
+    return platform.environments.map {
+      Row(platform: platform, environment: $0, prefix: "\(platform.name):\($0):")
+    }
+  }
+
+  /// Makes a platform known, once, before anything is sent; again it changes nothing. Returns its
+  /// destinations, in the order of its environments.
+  @discardableResult
+  package static func add(_ platform: Platform) -> [Destination] {
+    rows.withLock { rows in
+      if !rows.contains(where: { $0.platform == platform }) {
+        precondition(
+          !rows.contains { $0.platform.name == platform.name }, "two platforms have one name")
+        rows += Self.rows(of: platform)
+        precondition(rows.count <= maximum, "there are more destinations than counters")
+      }
+      return rows.indices.filter { rows[$0].platform == platform }
+        .map { Destination(index: UInt8($0)) }
+    }
+  }
+
+  package static var all: [Destination] {
+    rows.withLock { $0.indices.map { Destination(index: UInt8($0)) } }
+  }
+
+  private var row: Row { Self.rows.withLock { $0[Int(index)] } }
+
+  package var platform: Platform { row.platform }
+  /// The environment's, or the platform's when it has but one: what settings, metrics and logs call
+  /// it.
+  package var name: String { row.environment ?? row.platform.name }
+  /// What members of a user's set of bindings begin with, the colon with it.
+  package var memberPrefix: String { row.prefix }
+
+  /// Nil for no member of ours.
+  package init?(ofMember member: String) {
+    let index = Self.rows.withLock { rows in
+      rows.firstIndex { member.utf8.starts(with: $0.prefix.utf8) }
+    }
+    guard let index else { return nil }
+    self.init(index: UInt8(index))
+  }
+
+  package init?(named name: some StringProtocol) {
+    guard let found = Self.all.first(where: { $0.name == name }) else { return nil }
+    self = found
+  }
+
+  private init(index: UInt8) { self.index = index }
+
+  package static func < (one: Destination, other: Destination) -> Bool { one.index < other.index }
+}
