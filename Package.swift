@@ -31,6 +31,12 @@ func stage(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     swiftSettings: strict)
 }
 
+func platform(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/Platforms/\(name)",
+    swiftSettings: strict)
+}
+
 func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -95,10 +101,16 @@ let stages: [Target] = [
   stage(
     "Deliver",
     [
-      "EventLoop", "HTTP2", "JSON", "LegacyAPNs", "Model", "Telemetry", "Text", "Threads",
-      "Transport",
+      "EventLoop", "HTTP2", "LegacyAPNs", "Model", "Telemetry", "Text", "Transport",
     ]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"]),
+]
+
+/// Each answers what Deliver asks of a platform (`PlatformAccount`), and is known to nobody who
+/// works on every push.
+let platforms: [Target] = [
+  platform(
+    "APNs", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"])
 ]
 
 let rooms: [Target] = [
@@ -137,6 +149,7 @@ let rooms: [Target] = [
   room(
     "SingleRequests",
     [
+      "APNs",
       "Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Telemetry", "Terminal", "Text",
       "Transport",
     ]),
@@ -144,6 +157,7 @@ let rooms: [Target] = [
   room(
     "Checks",
     [
+      "APNs",
       "Assembly", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model", "Record",
       "Redis", "Settings", "SingleRequests", "Terminal", "Text", "Topics",
     ]),
@@ -163,6 +177,7 @@ let rooms: [Target] = [
   room(
     "Benchmarks",
     [
+      "APNs",
       "APNsSimulator", "Deliver", "Devices", "EventLoop", "Keyspace", "LocalStack", "Model",
       "Processes", "Redis", "ServerProcesses", "Telemetry", "Terminal", "Text", "TLS",
     ]),
@@ -175,6 +190,7 @@ let rooms: [Target] = [
   room(
     "Assembly",
     [
+      "APNs",
       "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model",
       "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
@@ -189,6 +205,7 @@ let rooms: [Target] = [
   room(
     "PushSupport",
     [
+      "APNs",
       "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Terminal", "Transport",
       "VerbSupport",
     ]),
@@ -265,6 +282,7 @@ let supports: [Target] = [
   support(
     "FuzzTargets", path: "Tests/FuzzTargets",
     [
+      "APNs",
       "API", "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "HTTP2",
       "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis",
       "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "Transport", "YAML",
@@ -279,6 +297,7 @@ let supports: [Target] = [
   support(
     "World", path: "Tests/World", settings: world,
     [
+      "APNs",
       "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
       "Ingest",
       "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Processes", "Record",
@@ -291,6 +310,7 @@ let supports: [Target] = [
   support(
     "TestBed", path: "Tests/Bed",
     [
+      "APNs",
       "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
       "Fixtures", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline", "Processes", "Record",
       "Redis", "Render", "ServerProcesses", "Settings", "Telemetry", "Threads", "TLS", "Transport",
@@ -353,9 +373,11 @@ let testTargets: [Target] = [
   tests(
     "DeliverTests",
     [
+      "APNs",
       "Deliver", "EventLoop", "Fixtures", "HTTP2", "LegacyAPNs", "Model", "Text", "Threads", "TLS",
       "Transport",
     ]),
+  tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text", "TLS", "Transport"]),
   tests(
     "RecordTests",
     ["Checkout", "Fixtures", "Keyspace", "Model", "Record", "Redis", "ServerProcesses", "Threads"]),
@@ -386,6 +408,7 @@ let testTargets: [Target] = [
   tests(
     "AssemblyTests",
     [
+      "APNs",
       "API", "Assembly", "Checkout", "Deliver", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
       "Telemetry", "Text", "TLS", "Transport",
@@ -401,6 +424,7 @@ let testTargets: [Target] = [
   tests(
     "PipelineTests",
     [
+      "APNs",
       "API", "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Record", "Redis", "Render", "ServerProcesses", "Telemetry",
       "Text", "Threads", "Transport",
@@ -408,6 +432,7 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
+      "APNs",
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
       "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "ServerProcesses",
       "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
@@ -425,7 +450,7 @@ let testTargets: [Target] = [
       "Kafka", "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "ServerProcesses",
       "Settings", "TestBed", "Text", "Threads", "TLS", "Transport",
     ]),
-  tests("PushSupportTests", ["PushSupport", "Settings", "Terminal"]),
+  tests("PushSupportTests", ["APNs", "PushSupport", "Settings", "Terminal"]),
   tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),
   tests("LocalVerbsTests", ["APNsSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
   tests(
@@ -434,7 +459,7 @@ let testTargets: [Target] = [
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "Processes", "Terminal"]),
   tests(
     "SingleRequestsTests",
-    ["Checkout", "Deliver", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
+    ["APNs", "Checkout", "Deliver", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
   tests(
     "AppleVerbsTests",
     [
@@ -445,6 +470,7 @@ let testTargets: [Target] = [
   tests(
     "ConformanceTests",
     [
+      "APNs",
       "APNsSimulator", "Conformance", "Deliver", "Model", "Processes", "SingleRequests",
       "Telemetry",
     ]),
@@ -466,5 +492,5 @@ let package = Package(
   name: "fanfare",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "fanfare", targets: ["fanfare"])],
-  targets: cLibraries + bindings + stages + rooms + programs + supports + testTargets,
+  targets: cLibraries + bindings + stages + platforms + rooms + programs + supports + testTargets,
   swiftLanguageModes: [.v6])

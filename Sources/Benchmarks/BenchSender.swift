@@ -1,3 +1,4 @@
+import APNs
 import Deliver
 import EventLoop
 import Model
@@ -35,7 +36,7 @@ package enum BenchSender {
     options.closedAfter = .seconds(30)
     let tokens = try BenchTraffic.providerTokens(simulator)
     let deliver = DeliverStage(
-      options: options, credentials: AppCredentials(.key(tokens)), loop: loop,
+      options: options, credentials: AppCredentials(APNsCredentials.key(tokens)), loop: loop,
       randomNumber: { loop.randomNumber() })
     let startedAt = loop.clock
     deliver.start()

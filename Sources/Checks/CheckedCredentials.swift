@@ -1,3 +1,4 @@
+import APNs
 import Deliver
 
 /// Credentials whose files are in order, to be shown to Apple.

@@ -1,3 +1,4 @@
+import APNs
 import Assembly
 import Deliver
 import Settings

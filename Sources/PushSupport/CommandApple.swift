@@ -1,3 +1,4 @@
+import APNs
 import Assembly
 import Deliver
 import Model
@@ -28,7 +29,9 @@ package struct CommandApple: Sendable {
   ) throws(CommandFailure) -> (route: APNsRoute, authorization: String?) {
     let found: APNsCredentials?
     do {
-      found = try AppCredentialFiles(settings).credentials.credentials(of: app)
+      found =
+        try AppCredentialFiles(settings).credentials.account(
+          of: app, on: Platform.apns.name) as? APNsCredentials
     } catch {
       throw CommandFailure(error)
     }

@@ -36,16 +36,19 @@ import Testing
       settings(first, ["a.b": second, "c.d": second, "e.f": first]))
     let credentials = files.credentials
     #expect(credentials.all.map(\.name) == ["a.b, c.d", "e.f, other apps"])
-    #expect(credentials.place(of: "a.b") == credentials.place(of: "c.d.voip"))
-    #expect(credentials.place(of: "e.f") == credentials.place(of: "x.y"))
-    #expect(credentials.place(of: "a.b") != credentials.place(of: "x.y"))
+    #expect(
+      credentials.index(of: "a.b", on: "apns") == credentials.index(of: "c.d.voip", on: "apns"))
+    #expect(credentials.index(of: "e.f", on: "apns") == credentials.index(of: "x.y", on: "apns"))
+    #expect(credentials.index(of: "a.b", on: "apns") != credentials.index(of: "x.y", on: "apns"))
     #expect(files.look().isEmpty && files.expiresAt == nil)
   }
 
   @Test func onlyNamedAppsAreServedWithoutOthers() throws {
     let credentials = try AppCredentialFiles(settings(nil, ["a.b": first])).credentials
     #expect(credentials.all.map(\.name) == [nil])
-    #expect(credentials.place(of: "a.b") == 0 && credentials.place(of: "x.y") == nil)
+    #expect(
+      credentials.index(of: "a.b", on: "apns") == 0
+        && credentials.index(of: "x.y", on: "apns") == nil)
   }
 
   @Test func aChangeSaysWhose() throws {

@@ -1,3 +1,4 @@
+import APNs
 import Assembly
 import Deliver
 import Expand
@@ -260,7 +261,9 @@ import Transport
     #expect(wrong?.problems.map(\.key) == ["rules.default_time_zone"])
     #expect(options.deliver.readyPushes == 114)
     let route = try #require(options.deliver.routes[.production])
-    #expect(try options.credentials.credentials(of: "any")?.proven(route, now: 0) != nil)
+    let account = options.credentials.account(of: "any", on: "apns")
+    #expect(
+      try (account as? APNsCredentials)?.proven(route, now: 0).authorization != nil)
     #expect(options.lookAtCredentials().isEmpty && options.credentialsExpireAt() == nil)
 
     let everyCore = SampleConfiguration.yaml.replacing("count: 20", with: "count: 0")

@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import Assembly
 import Checkout
@@ -118,7 +119,7 @@ package final class WorkerBed: Sendable {
       ingest: kafka.ingest, redis: redisOptions, keyspace: keyspace,
       expand: ExpandOptions(), record: RecordOptions(), deliver: deliver,
       templates: templates,
-      credentials: AppCredentials(.key(tokens)), log: log,
+      credentials: AppCredentials(APNsCredentials.key(tokens)), log: log,
       randomNumber: { .random(in: .min ... .max) },
       processUsage: { .own() }, processStartTime: ProcessUsage.ownStartTime)
     options.drainTimeout = .seconds(20)

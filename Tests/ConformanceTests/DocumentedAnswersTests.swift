@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import Deliver
 import Model

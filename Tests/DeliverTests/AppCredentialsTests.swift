@@ -2,6 +2,7 @@ import EventLoop
 import Model
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 /// Apps of several teams in one lane.
@@ -15,8 +16,8 @@ import Testing
   private func credentials(others: Int? = 0) -> AppCredentials {
     AppCredentials(
       [
-        .init(name: "other apps", .key(source("TEAMTEAM01"))),
-        .init(name: "c.d", .key(source("TEAMTEAM02"))),
+        .init(name: "other apps", APNsCredentials.key(source("TEAMTEAM01"))),
+        .init(name: "c.d", APNsCredentials.key(source("TEAMTEAM02"))),
       ], apps: ["c.d": 1, "c.voip": 1], others: others)
   }
 
@@ -25,9 +26,9 @@ import Testing
     ("c", 0), ("c.voip", 1), ("c.dd", 0),
   ])
   func findsThoseOfATopic(topic: String, place: Int) {
-    #expect(credentials().place(of: topic) == place)
-    #expect(credentials(others: nil).place(of: topic) == (place == 0 ? nil : 1))
-    #expect(AppCredentials(.key(source("T"))).place(of: topic) == 0)
+    #expect(credentials().index(of: topic, on: "apns") == place)
+    #expect(credentials(others: nil).index(of: topic, on: "apns") == (place == 0 ? nil : 1))
+    #expect(AppCredentials(APNsCredentials.key(source("T"))).index(of: topic, on: "apns") == 0)
   }
 
   private func headers(_ request: FakeServer.Request) -> String { request["authorization"] ?? "" }
@@ -75,8 +76,8 @@ import Testing
       let expired = try DeliverBed.certificates.get().identity(expiresAt: 1)
       let all = AppCredentials(
         [
-          .init(name: "other apps", .key(source("TEAMTEAM01"))),
-          .init(name: "c.d", .certificate(ClientIdentity(expired))),
+          .init(name: "other apps", APNsCredentials.key(source("TEAMTEAM01"))),
+          .init(name: "c.d", APNsCredentials.certificate(ClientIdentity(expired))),
         ], apps: ["c.d": 1], others: 0)
       let bed = try DeliverBed(loop, credentials: all)
       defer { bed.stop() }

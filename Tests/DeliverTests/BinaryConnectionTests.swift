@@ -5,6 +5,7 @@ import Model
 import Testing
 import Transport
 
+@testable import APNs
 @testable import Deliver
 
 /// Pushes over the legacy binary interface: what was taken, what goes again, and what is refused.
@@ -50,7 +51,9 @@ import Transport
       // Each would connect to another server only.
       let identity = ClientIdentity(
         .init(http2: strange.client, binary: known.client, expiresAt: .max, words: ""))
-      let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
+      let bed = try DeliverBed(
+        loop, credentials: AppCredentials(APNsCredentials.certificate(identity))
+      ) {
         $0.routes[.production] = APNsRoute(
           endpoint: gateway.endpoint, tls: strange.client,
           interface: .binary(acceptedAfter: DeliverBed.acceptedAfter))

@@ -3,6 +3,7 @@ import Model
 import Synchronization
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 /// Other credentials come while a server lets nobody in, and each place waits a long time before it
@@ -25,7 +26,7 @@ import Testing
     try await onLoop { _, loop in
       let certificates = try DeliverBed.certificates.get()
       let identity = ClientIdentity(certificates.identity())
-      let bed = try await bed(loop, AppCredentials(.certificate(identity)))
+      let bed = try await bed(loop, AppCredentials(APNsCredentials.certificate(identity)))
       defer { bed.stop() }
       if isWaiting { await bed.stage.admit(bed.batch(["00aa"])) }
       bed.server.maximumConnections = .max
@@ -43,7 +44,7 @@ import Testing
           wasSigned.value.store(true, ordering: .relaxed)
           return [7]
         }, lifetime: .seconds(50 * 60), monotonic: { EventLoop.monotonicNanoseconds() })
-      let bed = try await bed(loop, AppCredentials(.key(tokens)))
+      let bed = try await bed(loop, AppCredentials(APNsCredentials.key(tokens)))
       defer { bed.stop() }
       await bed.stage.admit(bed.batch(["00aa"]))
       await bed.until("there is a token") { wasSigned.value.load(ordering: .relaxed) }

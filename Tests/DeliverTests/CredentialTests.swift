@@ -3,6 +3,7 @@ import Model
 import Synchronization
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 /// Refusals of our credentials, over real connections: whose matter they are.
@@ -221,7 +222,9 @@ import Testing
     try await onLoop { _, loop in
       let certificates = try DeliverBed.certificates.get()
       let identity = ClientIdentity(certificates.identity(expiresAt: 1))
-      let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
+      let bed = try DeliverBed(
+        loop, credentials: AppCredentials(APNsCredentials.certificate(identity))
+      ) {
         $0.credentialHold = .seconds(3600)
       }
       defer { bed.stop() }

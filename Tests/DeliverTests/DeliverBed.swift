@@ -6,6 +6,7 @@ import Testing
 import Threads
 import Transport
 
+@testable import APNs
 @testable import Deliver
 
 /// A stage and the servers that it sends to, on one loop, with a clock that the test moves.
@@ -20,6 +21,7 @@ final class DeliverBed {
   let notices: Notices
   let tokens: ProviderTokenSource
   private(set) var settledBatches = 0
+  private let options: DeliverOptions
   let canSign = Flag(true)
   static let certificates = Result { try TestCertificates() }
 
@@ -72,8 +74,18 @@ final class DeliverBed {
     tokens = ProviderTokenSource(
       key: key, lifetime: .seconds(50 * 60),
       monotonic: { EventLoop.monotonicNanoseconds() })
+    self.options = options
     stage = DeliverStage(
-      options: options, credentials: credentials ?? AppCredentials(.key(tokens)), loop: loop,
+      options: options, credentials: credentials ?? AppCredentials(APNsCredentials.key(tokens)),
+      loop: loop, randomNumber: { .random(in: .min ... .max) })
+    stage.start()
+  }
+
+  /// Sends with these accounts instead, before anything is sent.
+  func use(_ credentials: AppCredentials) {
+    stage.stop()
+    stage = DeliverStage(
+      options: options, credentials: credentials, loop: loop,
       randomNumber: { .random(in: .min ... .max) })
     stage.start()
   }
@@ -111,7 +123,7 @@ final class DeliverBed {
     let page = RecipientPage(fieldNames: [])
     let user = page.bytes.append(utf8: "u1")
     for (destination, token) in devices {
-      let member = page.bytes.append(utf8: "apns:\(destination.name):\(headers.topic):" + token)
+      let member = page.bytes.append(utf8: destination.memberPrefix + headers.topic + ":" + token)
       batch.append(
         recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
         binding: .init(
@@ -151,11 +163,6 @@ func onLoop<T: Sendable>(
 
 func hexadecimal(_ count: Int) -> [String] {
   (0..<count).map { "00" + String($0 + 4096, radix: 16) }
-}
-
-final class ManualClock: Sendable {
-  let milliseconds = Atomic<Int64>(1_700_000_000_000)
-  func advance(_ by: Int64) { milliseconds.wrappingAdd(by, ordering: .relaxed) }
 }
 
 /// What a test turns on and off.

@@ -3,6 +3,7 @@ import Model
 import Testing
 import Transport
 
+@testable import APNs
 @testable import Deliver
 
 /// The last words on a connection, ours and the server's, and what is said of them here.

@@ -3,6 +3,7 @@ import HTTP2
 import Model
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 /// What becomes of a connection that was opened besides, when the server or our credentials are not

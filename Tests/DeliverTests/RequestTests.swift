@@ -1,4 +1,5 @@
 import EventLoop
+import Fixtures
 import Model
 import Testing
 import Transport

@@ -1,6 +1,8 @@
 import Deliver
 import Fixtures
 
+@testable import APNs
+
 extension TestCertificates {
   /// What a route shows in the place of a provider token; each is another.
   /// - Parameter expiresAt: ms since 1970.

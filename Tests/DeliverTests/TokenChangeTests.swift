@@ -2,6 +2,7 @@ import EventLoop
 import Model
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 /// Another provider token comes while a connection lives: the only one, so that no other has its
@@ -34,7 +35,9 @@ import Testing
     try await onLoop { _, loop in
       let certificates = try DeliverBed.certificates.get()
       let identity = ClientIdentity(certificates.identity())
-      let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
+      let bed = try DeliverBed(
+        loop, credentials: AppCredentials(APNsCredentials.certificate(identity))
+      ) {
         $0.connectionsPerRoute = 2
       }
       defer { bed.stop() }

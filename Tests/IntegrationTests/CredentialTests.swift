@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import Assembly
 import Deliver
@@ -48,7 +49,7 @@ import Testing
     settings.apns.teamID = keys[0].teamID
     let credentials = try ProviderCredentials(settings)
     let worker = try await bed.startWorker {
-      $0.credentials = AppCredentials(.key(credentials.tokens))
+      $0.credentials = AppCredentials(APNsCredentials.key(credentials.tokens))
       $0.lookAtCredentials = { credentials.look().map { [$0] } ?? [] }
     }
     let tokens = (0..<4000).map { paddedHex($0) }

@@ -1,3 +1,4 @@
+import APNs
 import Deliver
 import EventLoop
 import Expand
@@ -52,7 +53,7 @@ final class PumpBed: Sendable {
       redis: RedisOptions(), keyspace: Keyspace(), expand: ExpandOptions(),
       record: RecordOptions(), deliver: DeliverOptions(wallClock: { 0 }), templates: [],
       credentials: AppCredentials(
-        .key(
+        APNsCredentials.key(
           ProviderTokenSource(
             key: ProviderKey(keyID: "", teamID: "") { $0 }, lifetime: .seconds(3000),
             monotonic: { 0 }))),

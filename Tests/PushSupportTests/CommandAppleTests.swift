@@ -1,3 +1,4 @@
+import APNs
 import PushSupport
 import Settings
 import Terminal

@@ -1,3 +1,4 @@
+import APNs
 import Checkout
 import Deliver
 import Model

@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import Assembly
 import Checkout
@@ -248,7 +249,7 @@ package final class World: @unchecked Sendable {
       workerID: name, version: "world", lanes: lanes, kafka: kafka, ingest: ingest,
       redis: redisOptions,
       keyspace: keyspace, expand: ExpandOptions(), record: record, deliver: deliver,
-      templates: templates, credentials: AppCredentials(.key(tokens)), log: log,
+      templates: templates, credentials: AppCredentials(APNsCredentials.key(tokens)), log: log,
       randomNumber: { scheduler.numbers.next() },
       processUsage: {
         ProcessUsage(cpuNanoseconds: 0, residentBytes: 0, peakResidentBytes: 0)

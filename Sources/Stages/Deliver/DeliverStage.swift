@@ -24,11 +24,12 @@ package final class DeliverStage {
     var routes = LaneRoutes()
     for destination in Destination.all {
       guard let target = options.routes[destination] else { continue }
-      for (place, item) in credentials.all.enumerated() {
+      for (index, item) in credentials.all.enumerated()
+      where item.account.platform == destination.platform.name {
         let setup = RouteSetup(
           destination: destination, target: target, credentials: item, options: options,
           loop: loop, chance: randomNumber)
-        routes.add(Route(setup), RouteName(destination: destination, credentials: place))
+        routes.add(Route(setup), RouteName(destination: destination, credentials: index))
       }
     }
     self.routes = routes
@@ -125,7 +126,7 @@ package final class DeliverStage {
   }
 
   private func find(_ route: PushRoute) -> Route? {
-    credentials.place(of: route.topic).flatMap {
+    credentials.index(of: route.topic, on: route.destination.platform.name).flatMap {
       routes[RouteName(destination: route.destination, credentials: $0)]
     }
   }

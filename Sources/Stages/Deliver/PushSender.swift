@@ -6,24 +6,26 @@ final class PushSender {
   struct Round {
     let now: UInt64
     let wall: Int64
-    /// nil: the connections have shown a certificate.
-    let token: ProviderToken?
+    let credential: any Credential
   }
 
   private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let slowness: RouteSlowness
   private let waiting: RouteWaiting
+  private let account: any PlatformAccount
   /// Of the pushes that were sent last.
-  private var lastEncoded: EncodedHeaders?
+  private var lastEncoded: SharedHeaders?
   /// By fan-out.
-  private var encoded: [ObjectIdentifier: EncodedHeaders] = [:]
+  private var encoded: [ObjectIdentifier: SharedHeaders] = [:]
   /// Fan-outs whose headers are kept: more than ever take turns.
   private static let maximumEncoded = 128
 
   init(
-    topics: RouteTopics, traffic: RouteTraffic, slowness: RouteSlowness, waiting: RouteWaiting
+    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, slowness: RouteSlowness,
+    waiting: RouteWaiting
   ) {
+    account = setup.account
     self.topics = topics
     self.traffic = traffic
     self.slowness = slowness
@@ -79,7 +81,7 @@ final class PushSender {
     _ round: Round
   ) -> Int {
     let isProbe = !topic.gate.isOpen
-    let headers = encode(run.first.batch, round.token)
+    let headers = encode(run.first.batch, round.credential)
     let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
     var left = sent
     if case .refusedHeaders = end { left += 1 }
@@ -107,15 +109,17 @@ final class PushSender {
   }
 
   /// The bytes of a fan-out's headers; they are kept, since fan-outs take turns.
-  private func encode(_ batch: PushBatch, _ token: ProviderToken?) -> EncodedHeaders {
+  private func encode(_ batch: PushBatch, _ credential: any Credential) -> SharedHeaders {
     let headers = batch.headers
-    if let last = lastEncoded, last.token === token, last.headers == headers { return last }
+    if let last = lastEncoded, last.credential === credential, last.headers == headers {
+      return last
+    }
     let id = ObjectIdentifier(batch.tally.fanOut)
-    if let found = encoded[id], found.token === token, found.headers == headers {
+    if let found = encoded[id], found.credential === credential, found.headers == headers {
       lastEncoded = found
       return found
     }
-    let made = EncodedHeaders(headers, token: token)
+    let made = account.encode(headers, credential)
     if encoded.count >= Self.maximumEncoded { encoded.removeAll() }
     encoded[id] = made
     lastEncoded = made

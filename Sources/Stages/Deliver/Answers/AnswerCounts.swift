@@ -1,26 +1,30 @@
 import Model
 
-/// How often a server gave each answer. What Apple documents is told apart whatever else it says;
-/// of what it invents so many.
+/// How often a server gave each answer. What the platform documents is told apart whatever else it
+/// says; of what it invents so many.
 package struct AnswerCounts: Sendable, Equatable {
   package struct Refusal: Sendable, Hashable {
     /// Of HTTP; 0 for those that are too many.
     package let status: Int
-    /// `other` for one that Apple does not document; nil for none.
+    /// `other` for one that the platform does not document; nil for none.
     package let reason: RejectionReason?
     /// A gateway of the legacy interface said so: `status` is a byte of its own.
-    package var isOfGateway = false
+    package let isOfGateway: Bool
+    /// The platform documents status and reason.
+    let isDocumented: Bool
+
+    package init(
+      status: Int, reason: RejectionReason?, isOfGateway: Bool = false, isDocumented: Bool = false
+    ) {
+      self.status = status
+      self.reason = reason
+      self.isOfGateway = isOfGateway
+      self.isDocumented = isDocumented
+    }
 
     static let others = Refusal(status: 0, reason: .other)
-
-    var isDocumented: Bool {
-      guard let reason, reason != .other else { return false }
-      return AnswerCounts.statuses.contains(status)
-    }
   }
 
-  /// Those of "Handling notification responses from APNs".
-  private static let statuses: Set = [400, 403, 404, 405, 410, 413, 429, 500, 503]
   /// Of refusals that are not documented; each is a series.
   static let maximum = 64
 

@@ -3,7 +3,7 @@ import Model
 import Telemetry
 import Text
 
-/// What follows from an answer, or from none. The table is `RejectionTable`'s.
+/// What follows from an answer, or from none. What an answer means is said by its platform.
 final class AnswerJudge {
   private let setup: RouteSetup
   private let loop: EventLoop
@@ -97,19 +97,16 @@ final class AnswerJudge {
     _ push: ReadyPush, status: Int, body: [UInt8], isWhole: Bool, retryAfter: Duration?,
     on connection: any PushConnection, _ item: StreamSlots.Slot
   ) -> Disposition {
-    let answer = Answer(body: body)
-    let disposition = RejectionTable.disposition(
-      status: status, reason: answer.reason, isWhole: isWhole)
-    answerCounts.refuse(
-      .init(status: status, reason: answer.reason.map { RejectionReason(name: $0) }))
-    let unknown = UnknownAnswer(status: status, reason: answer.reason, disposition)
-    if let unknown, unknownAnswers.count(unknown) {
+    let meaning = setup.account.meaning(
+      of: PlatformAnswer(status: status, body: body, isWhole: isWhole))
+    answerCounts.refuse(meaning.refusal)
+    if let unknown = meaning.unknown, unknownAnswers.count(unknown) {
       setup.options.report(.unknownAnswer(setup.target.endpoint, unknown))
     }
     conclude(
-      push, disposition, unknown, goneSince: answer.timestamp, retryAfter: retryAfter,
-      on: connection, item)
-    return disposition
+      push, meaning.disposition, meaning.unknown, goneSince: meaning.goneSince,
+      retryAfter: retryAfter, on: connection, item)
+    return meaning.disposition
   }
 
   /// A gateway of the legacy interface said so; what follows from it is `conclude`'s.
@@ -143,7 +140,7 @@ final class AnswerJudge {
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
       retry(push, reason, sentAt: item.sentAt, after: retryAfter)
-    case .renewToken: credentials.renewToken(push, connection, item)
+    case .renewToken: credentials.renew(push, connection, item)
     case .hold(let reason): credentials.refused(push, reason, unknown, sentAt: item.sentAt)
     }
   }
@@ -159,7 +156,7 @@ final class AnswerJudge {
     switch disposition {
     case .hold, .renewToken, .retryElsewhere: break
     case .retry(let reason):
-      switch RejectionTable.limit(of: reason)?.isAbout {
+      switch setup.account.retryLimit(of: reason)?.isAbout {
       case .server: traffic.failed(push, sentAt: sentAt, at: now)
       case .device, nil: traffic.refusedDevice(push, sentAt: sentAt, at: now)
       }
@@ -173,7 +170,7 @@ final class AnswerJudge {
     _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
   ) {
     var push = push
-    let limit = RejectionTable.limit(of: reason)
+    let limit = setup.account.retryLimit(of: reason)
     push.history.countTry(suspicion: suspicion(of: push, limit?.isAbout, sentAt: sentAt))
     push.answeredAt = loop.now
     let tries = Int(push.history.suspicion / PushHistory.wholeTry)
@@ -186,7 +183,7 @@ final class AnswerJudge {
 
   /// What the answer to a push says against it.
   private func suspicion(
-    of push: ReadyPush, _ subject: RejectionTable.Subject?, sentAt: UInt64
+    of push: ReadyPush, _ subject: RetryLimit.Subject?, sentAt: UInt64
   ) -> UInt16 {
     switch subject {
     case nil: return PushHistory.wholeTry

@@ -20,7 +20,7 @@ final class APNsConnection: PushConnection {
   private let ends: StreamEnds
   private let watch: ConnectionWatch
   private var hasWork = false
-  private(set) var shown: PresentedCredentials
+  private(set) var shown: any ShownCredentials
   private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
@@ -40,20 +40,24 @@ final class APNsConnection: PushConnection {
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
     slots = StreamSlots(
       capacity: isForProbes ? ProbeQueue.most : setup.options.streamsPerConnection)
-    shown = PresentedCredentials(setup.credentials)
-    requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
+    let shown = setup.account.makeShownCredentials()
+    self.shown = shown
+    requests = RequestSender(
+      slots: slots,
+      writer: try setup.account.makeRequestWriter(
+        authority: setup.target.endpoint.authority, slots: slots.capacity, shown: shown))
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, isForProbes: isForProbes,
       loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = slots.capacity
-    sessionOptions.keptBodyBytes = Answer.maximumBytes
+    sessionOptions.keptBodyBytes = setup.account.keptBodyBytes
     sessionOptions.keptFields = .named(RetryAfter.fieldName)
     session = try HTTP2ClientSession(options: sessionOptions)
   }
 
   func connect() {
-    transport = setup.makeTransport(self, shown.certificate)
+    transport = setup.makeTransport(self, shown)
     transport?.connect()
   }
 
@@ -91,14 +95,14 @@ final class APNsConnection: PushConnection {
 
   /// `flush` puts them on the wire.
   func send(
-    _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
+    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {
     guard let session else { return (0, .full) }
     let (sent, end) = requests.send(
       run, headers: headers, isProbe: isProbe, on: session, now: now)
     if sent > 0 {
       watch.sent(at: now)
-      shown.show(headers.token, at: now)
+      shown.show(headers.credential, at: now)
       hasWork = true
     }
     return (sent, end)
@@ -271,7 +275,7 @@ extension APNsConnection: ConnectionDelegate {
     if let goAway = session.takeGoAway() {
       ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
       wasToldToCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
-      let reason = Answer(body: goAway.debug).reason
+      let reason = setup.account.reason(ofGoAway: goAway.debug)
       perform(machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
     }
     settleEnded()

@@ -19,7 +19,7 @@ final class ConnectionPool {
 
   private(set) var places: ConnectionPlaces
   /// What connections show that are made now.
-  private var shown: PresentedCredentials
+  private var shown: any ShownCredentials
   private var budget = ConnectBudget()
   private var isStarted = false
   private var isStopped = false
@@ -40,7 +40,7 @@ final class ConnectionPool {
     self.answers = answers
     self.losses = losses
     self.signals = signals
-    shown = PresentedCredentials(setup.credentials)
+    shown = setup.account.makeShownCredentials()
     places = ConnectionPlaces(setup.options)
     demand = ConnectionDemand(topics: topics, traffic: traffic, waiting: waiting)
   }
@@ -289,16 +289,17 @@ final class ConnectionPool {
   /// From now on pushes go with this: connections that must not show it end when what is in
   /// flight on them is answered, and others take their places. A server that let nobody in with
   /// what was shown before may do so now.
-  func show(_ proof: SenderProof, at now: UInt64) {
-    if !shown.mayPresent(proof, at: now) {
-      shown = PresentedCredentials(setup.credentials)
+  func show(_ credential: any Credential, at now: UInt64) {
+    if !shown.mayShow(credential, at: now) {
+      shown = setup.account.makeShownCredentials()
       reopen()
     }
-    shown.show(proof.token, at: now)
+    shown.show(credential, at: now)
     isShowingOther = true
     defer { isShowingOther = false }
     for place in places.indices {
-      guard let connection = places[place].connection, !connection.shown.mayPresent(proof, at: now)
+      guard let connection = places[place].connection,
+        !connection.shown.mayShow(credential, at: now)
       else { continue }
       connection.retire("it has shown other credentials")
     }

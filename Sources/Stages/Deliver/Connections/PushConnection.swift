@@ -15,11 +15,11 @@ protocol PushConnection: AnyObject {
   func isProven(at now: UInt64) -> Bool
   /// Hands pushes over, as many as it takes. Only when there is capacity.
   func send(
-    _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
+    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End)
   func flushIfNeeded()
   /// What the server has seen on it of who we are.
-  var shown: PresentedCredentials { get }
+  var shown: any ShownCredentials { get }
   /// The server said that it takes no more streams.
   var wasSentAway: Bool { get }
   /// What it made of the tokens that it rejected on it.

@@ -8,15 +8,12 @@ final class RequestSender {
   private static let outputLimit = 128 * 1024
 
   private let slots: StreamSlots
-  private let blocks: RequestBlocks
+  private let writer: any RequestWriter
   private var unwrittenBodyBytes = 0
 
-  init(slots: StreamSlots, to target: APNsRoute, showing shown: PresentedCredentials)
-    throws(HTTP2Error)
-  {
+  init(slots: StreamSlots, writer: any RequestWriter) {
     self.slots = slots
-    blocks = try RequestBlocks(
-      authority: target.endpoint.authority, authorizes: shown.certificate == nil)
+    self.writer = writer
   }
 
   /// How many more pushes can be sent now: the connection's own bound, the server's streams, room
@@ -50,10 +47,10 @@ final class RequestSender {
 
   /// Hands pushes to nghttp2, as many as it takes.
   func send(
-    _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, on session: HTTP2ClientSession,
+    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, on session: HTTP2ClientSession,
     now: UInt64
   ) -> (sent: Int, end: End) {
-    guard let block = blocks.block(for: headers) else { return (0, .refusedHeaders) }
+    guard writer.begin(headers) else { return (0, .refusedHeaders) }
     let batch = run.first.batch
     let bytes = batch.bytes
     let window = session.remoteConnectionWindow
@@ -68,22 +65,19 @@ final class RequestSender {
         end = .full
         break
       }
-      let entry = batch[item.push.index]
-      let path = slots.path(slot, token: bytes[entry.token])
-      guard block.set(EncodedHeaders.Field.path, path),
-        block.set(EncodedHeaders.Field.apnsID, bytes[entry.apnsID])
+      guard let request = writer.request(for: batch[item.push.index], in: bytes, slot: slot)
       else {
         end = .refusedHeaders
         break
       }
       do {
-        item.stream = try session.submit(block, body: bytes[entry.payload], slot: slot)
+        item.stream = try session.submit(request.fields, body: request.body, slot: slot)
       } catch {
         end = .usedUp(reason: "\(error)")
         break
       }
       slots.fill(slot, item)
-      unwritten += Int(entry.payload.count)
+      unwritten += request.body.count
       item.push.index += 1
       sent += 1
     }

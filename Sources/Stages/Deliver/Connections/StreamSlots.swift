@@ -5,8 +5,8 @@ import Model
 final class StreamSlots {
   struct Slot {
     var push: ReadyPush
-    /// Keeps the bytes that nghttp2 borrows, and says which token an answer is about.
-    var headers: EncodedHeaders
+    /// Keeps the bytes that nghttp2 borrows, and says which credential an answer is about.
+    var headers: SharedHeaders
     var sentAt: UInt64
     var stream: Int32
     var isReset = false
@@ -19,24 +19,14 @@ final class StreamSlots {
   private let isTaken: UnsafeMutablePointer<Bool>
   /// Of those that are taken.
   private let slots: UnsafeMutablePointer<Slot>
-  /// `:path` of each slot: its constant beginning, then the token.
-  private let paths: UnsafeMutableRawPointer
-
-  private static let pathPrefix = Array("/3/device/".utf8)
-  private static let pathPrefixBytes = pathPrefix.count
-  private static let pathBytes = pathPrefix.count + Platform.apns.tokens.maximumBytes
-
   init(capacity: Int) {
     self.capacity = capacity
     order = .allocate(capacity: capacity)
     isTaken = .allocate(capacity: capacity)
     slots = .allocate(capacity: capacity)
-    paths = .allocate(byteCount: capacity * Self.pathBytes, alignment: 16)
     for slot in 0..<capacity {
       (order + slot).initialize(to: Int32(slot))
       (isTaken + slot).initialize(to: false)
-      (paths + slot * Self.pathBytes).copyMemory(
-        from: Self.pathPrefix, byteCount: Self.pathPrefix.count)
     }
   }
 
@@ -45,7 +35,6 @@ final class StreamSlots {
     order.deallocate()
     isTaken.deallocate()
     slots.deallocate()
-    paths.deallocate()
   }
 
   /// The slot that is filled next; nil when all are taken.
@@ -78,16 +67,6 @@ final class StreamSlots {
     slots[slot].push.isProbe = false
     slots[slot].push.loss.isGivenUp = true
     slots[slot].isReset = true
-  }
-
-  /// Writes the path for `token` into the slot's own memory and lends it.
-  func path(_ slot: Int, token: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    let start = paths + slot * Self.pathBytes
-    let length = min(token.count, Platform.apns.tokens.maximumBytes)
-    if let base = token.baseAddress {
-      (start + Self.pathPrefixBytes).copyMemory(from: base, byteCount: length)
-    }
-    return UnsafeRawBufferPointer(start: start, count: Self.pathPrefixBytes + length)
   }
 
   /// The slots in use.

@@ -1,48 +1,67 @@
 import Model
 
-/// Whose credentials the pushes of an app go with. A connection is bound to one team, or to one
-/// certificate ("Establishing a connection to APNs"), so each has connections of its own.
+/// Which account the pushes of an app go with, on each platform. A connection of Apple's is bound to
+/// one team, or to one certificate ("Establishing a connection to APNs"), so each account has
+/// connections of its own.
 package struct AppCredentials: Sendable {
   package struct Item: Sendable {
     /// What operators know it by; nil where there is but one.
     package let name: String?
-    package let credentials: APNsCredentials
+    package let account: any PlatformAccount
 
-    package init(name: String?, _ credentials: APNsCredentials) {
+    package init(name: String?, _ account: any PlatformAccount) {
       self.name = name
-      self.credentials = credentials
+      self.account = account
     }
   }
 
+  private struct App: Hashable {
+    let platform: String
+    let id: String
+  }
+
   /// Each once, however many apps they are of.
-  package let all: [Item]
-  /// Places in `all`, by bundle id.
-  private let places: [String: Int]
-  /// Of the apps that are not named; nil: there is nothing to send their pushes with.
-  private let others: Int?
+  package private(set) var all: [Item]
+  /// Indexes into `all`, by bundle id.
+  private var apps: [App: Int] = [:]
+  /// Of the apps that are not named, by platform; none: there is nothing to send their pushes with.
+  private var others: [String: Int] = [:]
 
   /// The same for every app.
-  package init(_ credentials: APNsCredentials) {
-    self.init([Item(name: nil, credentials)], apps: [:], others: 0)
+  package init(_ account: any PlatformAccount) {
+    self.init([Item(name: nil, account)], apps: [:], others: 0)
   }
 
   /// - Parameters:
-  ///   - apps: the place of each app's in `all`, by bundle id.
-  ///   - others: the place of those of all other apps.
+  ///   - apps: the index of each app's in `all`, by bundle id.
+  ///   - others: the index of those of all other apps.
   package init(_ all: [Item], apps: [String: Int], others: Int?) {
     self.all = all
-    places = apps
-    self.others = others
+    for (id, index) in apps {
+      self.apps[App(platform: all[index].account.platform, id: id)] = index
+    }
+    if let others { self.others[all[others].account.platform] = others }
   }
 
-  /// Where in `all` those are that pushes of a topic go with, be it with a push type's suffix or
-  /// without; nil: there are none.
-  package func place(of topic: String) -> Int? {
-    guard !places.isEmpty else { return others }
-    return TopicApp.candidates(of: topic).lazy.compactMap { places[$0] }.first ?? others
+  /// With the accounts of another platform.
+  package func adding(_ more: AppCredentials) -> AppCredentials {
+    var both = self
+    both.all += more.all
+    both.apps.merge(more.apps.mapValues { $0 + all.count }) { $1 }
+    both.others.merge(more.others.mapValues { $0 + all.count }) { $1 }
+    return both
   }
 
-  package func credentials(of topic: String) -> APNsCredentials? {
-    place(of: topic).map { all[$0].credentials }
+  /// The index in `all` of what pushes of a topic go with, be it with a push type's suffix or
+  /// without; nil: there is nothing.
+  package func index(of topic: String, on platform: String) -> Int? {
+    let others = others[platform]
+    guard !apps.isEmpty else { return others }
+    return TopicApp.candidates(of: topic).lazy
+      .compactMap { apps[App(platform: platform, id: $0)] }.first ?? others
+  }
+
+  package func account(of topic: String, on platform: String) -> (any PlatformAccount)? {
+    index(of: topic, on: platform).map { all[$0].account }
   }
 }

@@ -6,7 +6,7 @@ import Model
 final class RouteCredentials {
   private let options: DeliverOptions
   private let loop: EventLoop
-  private let credentials: APNsCredentials
+  private let account: any PlatformAccount
   private let topics: RouteTopics
   private let obstacles: RouteObstacles
   private let openness: RouteOpenness
@@ -21,7 +21,7 @@ final class RouteCredentials {
   ) {
     options = setup.options
     loop = setup.loop
-    credentials = setup.credentials
+    account = setup.account
     self.topics = topics
     self.obstacles = obstacles
     self.openness = openness
@@ -29,58 +29,36 @@ final class RouteCredentials {
     self.signals = signals
   }
 
-  // MARK: the token
+  // MARK: what we send with
 
-  /// What to send with; nil while there is nothing that Apple could take: a provider token is tried
-  /// for again later, another certificate is used at once.
-  func proof(now: UInt64) -> SenderProof? {
-    switch credentials {
-    case .key(let tokens): return providerToken(tokens, now: now).map { .token($0) }
-    case .certificate(let identity):
-      let certificate = identity.current
-      guard certificate.expiresAt > options.wallClock() else {
-        lack(.certificateExpired, certificate.words, now: now)
-        return nil
-      }
-      openness.hasProof()
-      return .certificate(certificate)
-    }
-  }
-
-  private func providerToken(_ tokens: ProviderTokenSource, now: UInt64) -> ProviderToken? {
+  /// Nil while there is nothing that the platform could take.
+  func credential(now: UInt64) -> (any Credential)? {
     guard openness.mayMakeProof(at: now) else { return nil }
     do {
-      let token = try tokens.token(now: options.wallClock())
+      let credential = try account.credential(now: options.wallClock())
       openness.hasProof()
-      return token
+      return credential
     } catch {
-      lack(.noToken, "\(error)", now: now)
+      let until = error.mayEndAtOnce ? now : now &+ options.credentialHold.nanoseconds
+      openness.lacksProof(error.kind, error.reason, until: until)
+      signals.whenOpennessMayHaveChanged()
       return nil
     }
   }
 
-  private func lack(_ kind: RouteObstacle.Kind, _ reason: String, now: UInt64) {
-    openness.lacksProof(kind, reason, until: now &+ options.credentialHold.nanoseconds)
-    signals.whenOpennessMayHaveChanged()
-  }
-
-  /// Apple says that a push's token has expired.
-  /// - Parameter item: what it was sent with; without a token, Apple's answer makes no sense.
-  func renewToken(
-    _ push: ReadyPush, _ connection: any PushConnection, _ item: StreamSlots.Slot
-  ) {
-    let wall = options.wallClock()
-    if case .key(let tokens) = credentials, let token = item.headers.token,
-      let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token
-    {
-      connection.retire("ExpiredProviderToken")
-      var push = push
-      push.history.countTry()
-      waiting.waitOut(push, tries: 1)
-    } else {
-      // A token this young cannot have expired: our clock or Apple's is wrong.
-      refused(push, .expiredProviderToken, sentAt: item.sentAt, kind: .clocksDiffer)
+  /// The platform says that what a push was sent with has expired.
+  /// - Parameter item: what it was sent with.
+  func renew(_ push: ReadyPush, _ connection: any PushConnection, _ item: StreamSlots.Slot) {
+    guard
+      account.replacement(for: item.headers.credential, now: options.wallClock()) != nil
+    else {
+      // One this young cannot have expired: our clock or theirs is wrong.
+      return refused(push, .expiredProviderToken, sentAt: item.sentAt, kind: .clocksDiffer)
     }
+    connection.retire("ExpiredProviderToken")
+    var push = push
+    push.history.countTry()
+    waiting.waitOut(push, tries: 1)
   }
 
   // MARK: answers

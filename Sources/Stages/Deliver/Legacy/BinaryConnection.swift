@@ -35,7 +35,7 @@ final class BinaryConnection: PushConnection {
   private var greetedAt: UInt64 = 0
   private var lastSentAt: UInt64 = 0
   /// No provider token: the interface has no place for one.
-  let shown: PresentedCredentials
+  let shown: any ShownCredentials
   /// A gateway closes where another server would say so.
   let wasSentAway = false
   /// It has no streams to take.
@@ -57,11 +57,11 @@ final class BinaryConnection: PushConnection {
       firstIdentifier: firstIdentifier)
     lookInterval = min(max(acceptedAfter / 4, .milliseconds(5)), .milliseconds(500))
     openedAt = setup.loop.now
-    shown = PresentedCredentials(setup.credentials)
+    shown = setup.account.makeShownCredentials()
   }
 
   func connect() {
-    let transport = setup.makeTransport(self, shown.certificate)
+    let transport = setup.makeTransport(self, shown)
     self.transport = transport
     transport.connect()
   }
@@ -84,7 +84,7 @@ final class BinaryConnection: PushConnection {
   func isProven(at now: UInt64) -> Bool { true }
 
   func send(
-    _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
+    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {
     var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
     item.push.isFirst = false

@@ -50,9 +50,10 @@ final class Admission {
   /// Queues a sealed batch when there is room.
   func admit(_ batch: PushBatch) async {
     let topic = batch.headers.topic
-    let place = credentials.place(of: topic)
-    let order = routes.names.filter {
-      $0.credentials == place && batch.hasPushes(for: $0.destination)
+    let order = routes.names.filter { name in
+      batch.hasPushes(for: name.destination)
+        && name.credentials
+          == credentials.index(of: topic, on: name.destination.platform.name)
     }
     let names = Set(order)
     let fanOut = batch.tally.fanOut

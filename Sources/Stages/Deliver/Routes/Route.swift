@@ -59,7 +59,8 @@ final class Route {
     pool = ConnectionPool(
       setup, topics: topics, traffic: traffic, waiting: waiting, openness: openness,
       answers: answers, losses: losses, signals: signals)
-    sender = PushSender(topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
+    sender = PushSender(
+      setup, topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
     probes = ProbeSender(pool: pool, topics: topics, waiting: waiting, sender: sender)
     signals.pump = { [weak self] in self?.pump() }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
@@ -134,10 +135,10 @@ final class Route {
 
   private func fill(now: UInt64) {
     guard waiting.probeCount > 0 || topics.hasPushes else { return }
-    guard let proof = credentials.proof(now: now) else { return }
-    pool.show(proof, at: now)
+    guard let credential = credentials.credential(now: now) else { return }
+    pool.show(credential, at: now)
     pool.wakeResting()
-    let round = PushSender.Round(now: now, wall: options.wallClock(), token: proof.token)
+    let round = PushSender.Round(now: now, wall: options.wallClock(), credential: credential)
     topics.stuck.earn(at: now)
     probes.fill(round)
     pool.beginTurn()

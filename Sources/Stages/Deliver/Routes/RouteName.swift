@@ -3,7 +3,7 @@ import Model
 /// What tells the routes of a lane apart: an environment, and whose credentials go there.
 struct RouteName: Hashable {
   let destination: Destination
-  /// A place in `AppCredentials.all`.
+  /// An index into `AppCredentials.all`.
   let credentials: Int
 
   static let production = RouteName(destination: .production, credentials: 0)

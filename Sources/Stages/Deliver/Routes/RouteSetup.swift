@@ -7,7 +7,7 @@ import Transport
 final class RouteSetup {
   let destination: Destination
   let target: APNsRoute
-  let credentials: APNsCredentials
+  let account: any PlatformAccount
   /// What operators know the credentials by; nil where there are no others.
   let credentialsName: String?
   let options: DeliverOptions
@@ -23,7 +23,7 @@ final class RouteSetup {
   ) {
     self.destination = destination
     self.target = target
-    self.credentials = credentials.credentials
+    account = credentials.account
     credentialsName = credentials.name
     self.options = options
     self.loop = loop
@@ -32,12 +32,12 @@ final class RouteSetup {
   }
 
   /// Another connection to the route's server; `connect` starts it.
-  /// - Parameter certificate: what it shows the server, if anything.
+  /// - Parameter shown: what it shows the server.
   func makeTransport(
-    _ delegate: any ConnectionDelegate, _ certificate: ClientIdentity.Certificate?
+    _ delegate: any ConnectionDelegate, _ shown: any ShownCredentials
   ) -> Connection {
-    return Connection(
-      to: target.endpoint, tls: certificate?.security(for: target.interface) ?? target.tls,
+    Connection(
+      to: target.endpoint, tls: shown.security(for: target.interface) ?? target.tls,
       options: target.transport(connectTimeout: options.connectTimeout), addresses: addresses,
       loop: loop, delegate: delegate)
   }

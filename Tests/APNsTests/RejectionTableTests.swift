@@ -1,6 +1,7 @@
 import Model
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 @Suite struct RejectionTableTests {
@@ -168,5 +169,19 @@ import Testing
     let answer = Answer(body: Array(body.utf8))
     #expect(answer.reason == nil)
     #expect(answer.timestamp == nil)
+  }
+
+  /// What Apple documents is not unknown, in whatever status it comes.
+  @Test(
+    arguments: [
+      (400, "BadTopic", Disposition.rejectAndAlert(.badTopic), nil),
+      (503, nil, .retry(.serviceUnavailable), nil),
+      (403, nil, .hold(.other), "403 without a reason"),
+      (400, "New", .rejectAndAlert(.other), "400 New, which Apple does not document"),
+    ] as [(Int, String?, Disposition, String?)])
+  func tellsWhatAppleDoesNotDocument(
+    status: Int, reason: String?, disposition: Disposition, words: String?
+  ) {
+    #expect(RejectionTable.unknown(status, reason, disposition)?.words == words)
   }
 }

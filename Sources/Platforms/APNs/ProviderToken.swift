@@ -1,6 +1,8 @@
+import Deliver
+
 /// A signed token, as the `authorization` header carries it. Its bytes stay where they are, since
 /// nghttp2 borrows them.
-package final class ProviderToken: Sendable {
+package final class ProviderToken: Credential {
   /// Ms since 1970.
   package let issuedAt: Int64
   package let authorization: StableBytes

@@ -1,9 +1,12 @@
+import Deliver
+import Transport
+
 /// What a connection shows Apple, and whether pushes may go on it with another: "APNs returns an
 /// error if it sees more than one new token within 20 minutes on a connection", and "if you revoke
 /// a key, close all connections" (Apple, "Establishing a token-based connection to APNs"). A
 /// certificate is shown when the connection is made, and never another. A pure machine; times are
 /// monotonic nanoseconds.
-struct PresentedCredentials {
+struct PresentedCredentials: ShownCredentials {
   private static let minimumUse = UInt64(ProviderTokenTimes.minimumUse) * 1_000_000
 
   /// nil: requests go with provider tokens.
@@ -18,21 +21,23 @@ struct PresentedCredentials {
     }
   }
 
-  /// A push has gone with it.
-  mutating func show(_ token: ProviderToken?, at now: UInt64) {
-    guard let token, token !== shown else { return }
+  func security(for interface: APNsInterface) -> ClientSecurity? {
+    certificate?.security(for: interface)
+  }
+
+  mutating func show(_ credential: any Credential, at now: UInt64) {
+    guard credential !== shown, let token = credential as? ProviderToken else { return }
     if shown.map({ Self.isSame($0, token) }) != true { since = now }
     shown = token
   }
 
-  func mayPresent(_ proof: SenderProof, at now: UInt64) -> Bool {
-    switch proof {
-    case .certificate(let certificate): certificate === self.certificate
-    case .token(let token): mayPresent(token, at: now)
-    }
+  func mayShow(_ credential: any Credential, at now: UInt64) -> Bool {
+    guard let token = credential as? ProviderToken else { return credential === certificate }
+    return mayPresent(token, at: now)
   }
 
   private func mayPresent(_ token: ProviderToken, at now: UInt64) -> Bool {
+    guard certificate == nil else { return false }
     guard let shown, shown !== token, !Self.isSame(shown, token) else { return true }
     return shown.key === token.key && now &- since >= Self.minimumUse
   }

@@ -49,7 +49,7 @@ package final class ProviderTokenSource: Sendable {
   /// The token to use at `now` (ms since 1970): another when there is none or it has come of age,
   /// by either clock, or when the wall clock was set back well before its birth: Apple refuses a
   /// token from the future.
-  package func token(now: Int64) throws(DeliverError) -> ProviderToken {
+  package func token(now: Int64) throws(SigningError) -> ProviderToken {
     try renewed(now: now, olderThan: times.lifetime, issuedAt: times.issueTime(at: now))
   }
 
@@ -58,14 +58,14 @@ package final class ProviderTokenSource: Sendable {
   /// not help).
   func replacement(
     for refused: ProviderToken, now: Int64
-  ) throws(DeliverError) -> ProviderToken {
+  ) throws(SigningError) -> ProviderToken {
     try renewed(now: now, olderThan: ProviderTokenTimes.minimumUse, issuedAt: now)
   }
 
   private func renewed(
     now: Int64, olderThan age: Int64, issuedAt: Int64
-  ) throws(DeliverError) -> ProviderToken {
-    let result: Result<ProviderToken, DeliverError> = state.withLock { state in
+  ) throws(SigningError) -> ProviderToken {
+    let result: Result<ProviderToken, SigningError> = state.withLock { state in
       let time = monotonic()
       if let current = state.current,
         Self.isGood(current, now, age, time &- state.madeAt, state.ageWhenMade)
@@ -78,10 +78,10 @@ package final class ProviderTokenSource: Sendable {
         state.madeAt = time
         state.ageWhenMade = now - issuedAt
         return .success(token)
-      } catch let error as DeliverError {
+      } catch let error as SigningError {
         return .failure(error)
       } catch {
-        return .failure(DeliverError(.signing, "\(error)"))
+        return .failure(SigningError("\(error)"))
       }
     }
     return try result.get()
@@ -107,8 +107,8 @@ package final class ProviderTokenSource: Sendable {
     do {
       signature = try key.sign(Array(message.utf8))
     } catch {
-      throw DeliverError(
-        .signing, "the provider token cannot be signed: check apns.key_file", cause: "\(error)")
+      throw SigningError(
+        "the provider token cannot be signed: check apns.key_file", cause: "\(error)")
     }
     return ProviderToken(
       authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: issuedAt,

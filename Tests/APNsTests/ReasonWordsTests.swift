@@ -1,6 +1,7 @@
 import Model
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 @Suite struct ReasonWordsTests {

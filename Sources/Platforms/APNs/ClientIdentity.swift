@@ -1,10 +1,11 @@
+import Deliver
 import Threads
 import Transport
 
 /// The certificate that connections show; another may be put in its place.
 package final class ClientIdentity: Sendable {
   /// One certificate, as connections are made with it.
-  package final class Certificate: Sendable {
+  package final class Certificate: Credential {
     package let http2: ClientSecurity
     /// The legacy binary interface agrees on no protocol in TLS.
     package let binary: ClientSecurity

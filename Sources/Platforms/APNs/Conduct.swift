@@ -1,3 +1,4 @@
+import Deliver
 import Model
 
 /// What a worker does about one of Apple's answers, as words for operators. Made from

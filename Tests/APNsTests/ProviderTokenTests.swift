@@ -1,7 +1,9 @@
+import Fixtures
 import Synchronization
 import Testing
 import Text
 
+@testable import APNs
 @testable import Deliver
 
 @Suite struct ProviderTokenTests {
@@ -16,7 +18,7 @@ import Text
   ) -> ProviderTokenSource {
     let monotonic = monotonic
     let key = ProviderKey(keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01") { message in
-      if fails { throw DeliverError(.signing, "no") }
+      if fails { throw SigningError("no") }
       return Array("S\(message.count)".utf8)
     }
     return ProviderTokenSource(
@@ -128,6 +130,6 @@ import Text
   }
 
   @Test func saysThatTheKeyDoesNotSign() {
-    #expect(throws: DeliverError.self) { try source(fails: true).token(now: Self.start) }
+    #expect(throws: SigningError.self) { try source(fails: true).token(now: Self.start) }
   }
 }

@@ -1,7 +1,11 @@
+import Deliver
 import Model
 import Text
 
 package enum RejectionTable {
+  /// Those of "Handling notification responses from APNs".
+  static let statuses: Set = [400, 403, 404, 405, 410, 413, 429, 500, 503]
+
   /// `reason`: the body's, nil when the body is missing or is not what Apple sends. Apple names a
   /// reason with each refusal, in one word: an answer without one, or with several words as in
   /// "Bad Request", is a proxy's, as a rule, and says nothing of the device.
@@ -45,28 +49,14 @@ package enum RejectionTable {
     (1...64).contains(reason.utf8.count) && reason.utf8.allSatisfy(\.isASCIIWord)
   }
 
-  /// How often a push is tried that is answered in this way; then it is rejected for the reason.
-  package struct Limit: Sendable, Equatable {
-    package let tries: Int
-    let isAbout: Subject
-  }
-
-  /// Of whom an answer speaks. A try counts the less the more others get the same answer.
-  package enum Subject: Sendable, Equatable {
-    /// Of the device, unless it is said of many. It also counts where nothing is known of others.
-    case device
-    /// Of the server: it counts when others are taken, and slows down what it is sent.
-    case server
-  }
-
   /// Ten tries are a minute with the default back-off. `TooManyRequests` is said of one device,
   /// which has got many pushes in that time; an event's news is not worth more.
-  package static func limit(of reason: RejectionReason) -> Limit? {
+  package static func limit(of reason: RejectionReason) -> RetryLimit? {
     switch reason {
-    case .tooManyRequests: Limit(tries: 10, isAbout: .device)
+    case .tooManyRequests: RetryLimit(tries: 10, isAbout: .device)
     case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered,
       .proxyAnswered:
-      Limit(tries: 10, isAbout: .server)
+      RetryLimit(tries: 10, isAbout: .server)
     default: nil
     }
   }
@@ -101,5 +91,20 @@ package enum RejectionTable {
     case 501...599: .retry(.serviceUnavailable)
     default: .retry(.proxyAnswered)
     }
+  }
+
+  /// What was said, where Apple does not document it: a proxy's answer, or a new reason.
+  static func unknown(
+    _ status: Int, _ reason: String?, _ disposition: Disposition
+  ) -> UnknownAnswer? {
+    guard let reason else {
+      switch disposition {
+      case .hold(.other), .retry(.proxyAnswered), .retryElsewhere(.proxyAnswered):
+        return UnknownAnswer(status: status, reason: "")
+      default: return nil
+      }
+    }
+    guard status != 200, RejectionReason(name: reason) == .other else { return nil }
+    return UnknownAnswer(status: status, reason: reason)
   }
 }

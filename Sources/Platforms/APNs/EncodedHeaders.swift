@@ -1,3 +1,4 @@
+import Deliver
 import HTTP2
 import Model
 

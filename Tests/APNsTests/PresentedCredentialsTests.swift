@@ -1,5 +1,6 @@
 import Testing
 
+@testable import APNs
 @testable import Deliver
 
 @Suite struct PresentedCredentialsTests {

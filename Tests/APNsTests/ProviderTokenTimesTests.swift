@@ -1,6 +1,8 @@
+import Fixtures
 import Testing
 import Text
 
+@testable import APNs
 @testable import Deliver
 
 /// Workers that have one key and never speak: what each of them shows Apple over days.

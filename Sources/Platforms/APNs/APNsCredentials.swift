@@ -1,0 +1,100 @@
+import Deliver
+import HTTP2
+import Model
+
+/// How the lanes of a worker prove to Apple who they are: by tokens in each request, or by a
+/// certificate when a connection is made ("Establishing a connection to APNs").
+package enum APNsCredentials: Sendable {
+  case key(ProviderTokenSource)
+  case certificate(ClientIdentity)
+
+  /// For a single request: the route with what the connection shows, and the value of the request's
+  /// `authorization`; nil: it has none.
+  /// - Parameter now: ms since 1970.
+  package func proven(
+    _ route: APNsRoute, now: Int64
+  ) throws(SigningError) -> (route: APNsRoute, authorization: String?) {
+    switch self {
+    case .key(let tokens):
+      let token = try tokens.token(now: now)
+      return (route, String(decoding: token.authorization.bytes, as: UTF8.self))
+    case .certificate(let identity):
+      var route = route
+      route.tls = identity.current.security(for: route.interface)
+      return (route, nil)
+    }
+  }
+}
+
+/// An account of Apple's developer program.
+extension APNsCredentials: PlatformAccount {
+  package var platform: String { Platform.apns.name }
+
+  // MARK: requests
+
+  package func makeRequestWriter(
+    authority: String, slots: Int, shown: any ShownCredentials
+  ) throws(HTTP2Error) -> any RequestWriter {
+    var authorizes = false
+    if case .key = self { authorizes = true }
+    return try APNsRequestWriter(authority: authority, slots: slots, authorizes: authorizes)
+  }
+
+  package func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders {
+    SharedHeaders(
+      headers, credential, fields: EncodedHeaders(headers, token: credential as? ProviderToken))
+  }
+
+  // MARK: answers
+
+  package var keptBodyBytes: Int { Answer.maximumBytes }
+
+  package func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
+    let said = Answer(body: answer.body)
+    let disposition = RejectionTable.disposition(
+      status: answer.status, reason: said.reason, isWhole: answer.isWhole)
+    let reason = said.reason.map { RejectionReason(name: $0) }
+    let isDocumented =
+      reason.map { $0 != .other } == true && RejectionTable.statuses.contains(answer.status)
+    return AnswerMeaning(
+      disposition,
+      counted: AnswerCounts.Refusal(
+        status: answer.status, reason: reason, isDocumented: isDocumented),
+      unknown: RejectionTable.unknown(answer.status, said.reason, disposition),
+      goneSince: said.timestamp)
+  }
+
+  package func retryLimit(of reason: RejectionReason) -> RetryLimit? {
+    RejectionTable.limit(of: reason)
+  }
+
+  package func reason(ofGoAway debug: [UInt8]) -> String? { Answer(body: debug).reason }
+
+  // MARK: credentials
+
+  package func credential(now: Int64) throws(CredentialProblem) -> any Credential {
+    switch self {
+    case .key(let tokens):
+      do {
+        return try tokens.token(now: now)
+      } catch {
+        throw CredentialProblem(.noToken, "\(error)")
+      }
+    case .certificate(let identity):
+      let certificate = identity.current
+      guard certificate.expiresAt > now else {
+        throw CredentialProblem(.certificateExpired, certificate.words, mayEndAtOnce: true)
+      }
+      return certificate
+    }
+  }
+
+  package func replacement(for expired: any Credential, now: Int64) -> (any Credential)? {
+    guard case .key(let tokens) = self, let token = expired as? ProviderToken,
+      let renewed = try? tokens.replacement(for: token, now: now), renewed !== token
+    else { return nil }
+    return renewed
+  }
+
+  package func makeShownCredentials() -> any ShownCredentials { PresentedCredentials(self) }
+}

@@ -1,0 +1,157 @@
+import HTTP2
+import Model
+import Transport
+
+/// A platform as one account of ours sees it: what Deliver asks of it, and all that Deliver knows
+/// of it. Three questions: how a request looks on the wire, what an answer means, and how we prove
+/// who we are. The two others are asked elsewhere: how a token is written and stored (Model's
+/// `Platform`), and what a payload may be (Render).
+///
+/// Shared by the lanes of a worker.
+package protocol PlatformAccount: Sendable {
+  /// Whose destinations it is for: `Platform.name`.
+  var platform: String { get }
+
+  // MARK: requests
+
+  /// Makes what writes the requests of one connection.
+  /// - Parameters:
+  ///   - authority: host and port, as `:authority` names them.
+  ///   - slots: requests that are in flight at most, each in a slot of its own.
+  func makeRequestWriter(
+    authority: String, slots: Int, shown: any ShownCredentials
+  ) throws(HTTP2Error) -> any RequestWriter
+
+  /// Encodes what the pushes of a fan-out share, once for all connections.
+  /// - Parameter credential: that they are sent with.
+  func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders
+
+  // MARK: answers
+
+  /// Bytes of an answer's body that `meaning` reads at most; the rest is not kept.
+  var keptBodyBytes: Int { get }
+  func meaning(of answer: PlatformAnswer) -> AnswerMeaning
+  /// How often a push is tried that is answered in this way; nil: until it expires.
+  func retryLimit(of reason: RejectionReason) -> RetryLimit?
+  /// Why the server goes away, by a GOAWAY's debug data; nil where that says nothing.
+  func reason(ofGoAway debug: [UInt8]) -> String?
+
+  // MARK: credentials
+
+  /// What to send with at `now` (ms since 1970). Throws while there is nothing that the platform
+  /// could take.
+  func credential(now: Int64) throws(CredentialProblem) -> any Credential
+  /// Another, after the platform has called this one expired; nil when another would not help.
+  func replacement(for expired: any Credential, now: Int64) -> (any Credential)?
+  /// What a connection shows that is made now.
+  func makeShownCredentials() -> any ShownCredentials
+}
+
+/// Proves who we are: a token in each request, or a certificate. Two are the same when they are one
+/// object.
+package protocol Credential: AnyObject, Sendable {}
+
+/// Why there is no credential.
+package struct CredentialProblem: Error, Sendable {
+  package let kind: RouteObstacle.Kind
+  /// For an operator.
+  package let reason: String
+  /// Whether it is worth asking again at once; if not, it is asked when `credentialHold` is over.
+  package let mayEndAtOnce: Bool
+
+  package init(_ kind: RouteObstacle.Kind, _ reason: String, mayEndAtOnce: Bool = false) {
+    self.kind = kind
+    self.reason = reason
+    self.mayEndAtOnce = mayEndAtOnce
+  }
+}
+
+/// What the server of one connection has seen of who we are. Times are monotonic nanoseconds.
+package protocol ShownCredentials {
+  /// For the TLS handshake; nil: the route's own.
+  func security(for interface: APNsInterface) -> ClientSecurity?
+  /// A push has gone with it.
+  mutating func show(_ credential: any Credential, at now: UInt64)
+  /// Whether pushes may go on this connection with this one.
+  func mayShow(_ credential: any Credential, at now: UInt64) -> Bool
+}
+
+/// What pushes of a fan-out share, encoded by their platform: who keeps this keeps the bytes that
+/// nghttp2 borrows.
+package final class SharedHeaders {
+  package let headers: PushHeaders
+  package let credential: any Credential
+  /// The platform's own.
+  package let fields: AnyObject
+
+  package init(_ headers: PushHeaders, _ credential: any Credential, fields: AnyObject) {
+    self.headers = headers
+    self.credential = credential
+    self.fields = fields
+  }
+}
+
+/// Writes the requests of one connection. Confined to it.
+package protocol RequestWriter: AnyObject {
+  /// The requests that follow share these. False when a value holds what a header must not.
+  func begin(_ shared: SharedHeaders) -> Bool
+  /// Header fields and body of one push. What they borrow stays as it is until the slot is written
+  /// again. Nil when a value holds what a header must not.
+  func request(
+    for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
+  ) -> (fields: HTTP2FieldBlock, body: UnsafeRawBufferPointer)?
+}
+
+/// An answer that is not "accepted".
+package struct PlatformAnswer: Sendable {
+  package let status: Int
+  package let body: [UInt8]
+  /// It was read to its end.
+  package let isWhole: Bool
+
+  package init(status: Int, body: [UInt8], isWhole: Bool) {
+    self.status = status
+    self.body = body
+    self.isWhole = isWhole
+  }
+}
+
+/// What follows from an answer.
+package struct AnswerMeaning: Sendable {
+  package let disposition: Disposition
+  /// What is counted.
+  package let refusal: AnswerCounts.Refusal
+  /// What was said, where the platform does not document it.
+  package let unknown: UnknownAnswer?
+  /// Since when the token is gone, in ms since 1970, where the platform says so.
+  package let goneSince: Int64?
+
+  package init(
+    _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
+    unknown: UnknownAnswer? = nil, goneSince: Int64? = nil
+  ) {
+    self.disposition = disposition
+    self.refusal = refusal
+    self.unknown = unknown
+    self.goneSince = goneSince
+  }
+}
+
+/// How often a push is tried that is answered in one way; then it is rejected for the reason.
+package struct RetryLimit: Sendable, Equatable {
+  /// Of whom an answer speaks. A try counts the less the more others get the same answer.
+  package enum Subject: Sendable, Equatable {
+    /// Of the device, unless it is said of many. It also counts where nothing is known of others.
+    case device
+    /// Of the server: it counts when others are taken, and slows down what it is sent.
+    case server
+  }
+
+  package let tries: Int
+  package let isAbout: Subject
+
+  package init(tries: Int, isAbout: Subject) {
+    self.tries = tries
+    self.isAbout = isAbout
+  }
+}

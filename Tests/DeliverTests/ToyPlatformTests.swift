@@ -1,0 +1,116 @@
+import Fixtures
+import HTTP2
+import Model
+import Testing
+import Transport
+
+@testable import APNs
+@testable import Deliver
+
+/// A platform that nobody has, to show what one takes: a description, an account, and ten lines of
+/// wire format.
+private struct ToyAccount: PlatformAccount {
+  static let description = Platform(name: "toy", tokens: .opaque(maximumBytes: 64))
+
+  final class Key: Credential {
+    let text = "open sesame"
+  }
+
+  struct Shown: ShownCredentials {
+    func security(for interface: APNsInterface) -> ClientSecurity? { nil }
+    mutating func show(_ credential: any Credential, at now: UInt64) {}
+    func mayShow(_ credential: any Credential, at now: UInt64) -> Bool { true }
+  }
+
+  /// The wire format: the token in a header, the payload as it is.
+  final class Writer: RequestWriter {
+    let block: HTTP2FieldBlock
+
+    init(_ authority: String) throws(HTTP2Error) {
+      block = try HTTP2FieldBlock([
+        (":method", "POST", .indexed), (":scheme", "https", .indexed),
+        (":authority", authority, .indexed), (":path", "/toy", .indexed), ("to", "", .never),
+        ("key", "", .never),
+      ])
+    }
+
+    func begin(_ shared: SharedHeaders) -> Bool {
+      (shared.fields as? StableBytes).map { block.set(5, $0.bytes) } ?? false
+    }
+
+    func request(
+      for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
+    ) -> (fields: HTTP2FieldBlock, body: UnsafeRawBufferPointer)? {
+      block.set(4, bytes[push.token]) ? (block, bytes[push.payload]) : nil
+    }
+  }
+
+  let platform = description.name
+  let keptBodyBytes = 0
+  private let key = Key()
+
+  func makeRequestWriter(
+    authority: String, slots: Int, shown: any ShownCredentials
+  ) throws(HTTP2Error) -> any RequestWriter { try Writer(authority) }
+
+  func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders {
+    SharedHeaders(headers, credential, fields: StableBytes(key.text))
+  }
+
+  func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
+    let counted = AnswerCounts.Refusal(status: answer.status, reason: nil, isDocumented: true)
+    guard answer.status == 404 else {
+      return AnswerMeaning(.retry(.serviceUnavailable), counted: counted)
+    }
+    return AnswerMeaning(.prune(.unregistered), counted: counted, goneSince: 7)
+  }
+
+  func retryLimit(of reason: RejectionReason) -> RetryLimit? { nil }
+  func reason(ofGoAway debug: [UInt8]) -> String? { nil }
+  func credential(now: Int64) -> any Credential { key }
+  func replacement(for expired: any Credential, now: Int64) -> (any Credential)? { nil }
+  func makeShownCredentials() -> any ShownCredentials { Shown() }
+}
+
+@Suite struct ToyPlatformTests {
+  private static let toy = Destination.add(ToyAccount.description)[0]
+
+  @Test func aBindingEndsInWhateverThePlatformsTokensHold() throws {
+    let member = "toy:a.b:https://push:443/x"
+    let binding = try #require(Binding(member: member))
+    #expect(binding.destination == Self.toy && binding.topic == "a.b")
+    #expect(binding.token == "https://push:443/x" && binding.member == member)
+    #expect(Binding(member: "toy:a.b:with space") == nil)
+    #expect(Binding(destination: Self.toy, topic: "a.b", token: "") == nil)
+    #expect(Destination.add(ToyAccount.description) == [Self.toy])
+  }
+
+  /// Pushes of one batch go to both platforms; what one refuses is the other's no matter.
+  @Test func oneBatchReachesBothPlatforms() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .served) { options in
+        options.routes[Self.toy] = options.routes[.sandbox]
+      }
+      defer { bed.stop() }
+      bed.use(AppCredentials(APNsCredentials.key(bed.tokens)).adding(AppCredentials(ToyAccount())))
+      var tries = 0
+      bed.sandbox.decide = { request in
+        if request["to"] == "gone!" { return .answer(404) }
+        tries += 1
+        return tries == 1 ? .answer(503) : .answer(200)
+      }
+      let devices =
+        hexadecimal(3).map { (Destination.production, $0) }
+        + ["gone!", "one:two", "three"].map { (Self.toy, $0) }
+      await bed.stage.admit(bed.batch(devices, bed.tally))
+      await bed.until("settled") { bed.tally.settled == 6 }
+      #expect(bed.tally.accepted == 5 && bed.tally.takeAccepted(of: Self.toy) == 2)
+      #expect(bed.tally.verdicts.map(\.member) == ["toy:a.b:gone!"])
+      #expect(bed.server.requests.count == 3)
+      let asked = bed.sandbox.requests
+      #expect(asked.count == 4 && asked.allSatisfy { $0["key"] == "open sesame" })
+      #expect(Set(asked.compactMap { $0["to"] }) == ["gone!", "one:two", "three"])
+      #expect(asked.allSatisfy { $0.body.hasPrefix(#"{"aps""#) && $0["apns-topic"] == nil })
+    }
+  }
+}
