@@ -302,3 +302,108 @@ package actor KafkaPump {
     goOn()
   }
 }
+
+/// The end of a pump: nothing new is taken, what is done is committed, and the group is left.
+extension KafkaPump {
+  /// Of the time to close, what the last commit may take: the rest is for leaving the group.
+  private static let commitShare = 0.75
+
+  /// Nothing is in flight but what waits for the dead letters.
+  var isDrained: Bool { dispatch.running.count <= deadLetters.heldCount }
+
+  /// Takes nothing new and waits for what is in flight as long as `timeout`. Returns whether all
+  /// that was begun is done. May be called again: after the lanes have stopped nothing stays in
+  /// flight. Records that wait for the dead letters are not waited for.
+  package func drain(timeout: Duration) async -> Bool {
+    let steps = dispatch.drain()
+    readiness.end()
+    absence.stop()
+    perform(steps)
+    if !isDrained { await waiters.wait(atMost: timeout) }
+    return dispatch.running.isEmpty
+  }
+
+  /// Records that the dead letters do not take stay for another worker: a lane that has stopped
+  /// could not note them.
+  func giveUpDeadLetters() { deadLetters.stop() }
+
+  /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
+  /// for at most `timeout`: what was not committed is read again and found done.
+  /// - Returns: how much of that time is left.
+  @discardableResult
+  package func close(timeout: Duration) -> Duration {
+    guard !isClosed else { return timeout }
+    isClosed = true
+    polling.stop()
+    giveUpDeadLetters()
+    let began = loop.clock
+    let left = { [loop] in timeout - .nanoseconds(Int64(clamping: loop.clock &- began)) }
+    commits.commitLast(timeout: timeout * Self.commitShare)
+    consumer.close(timeout: left())
+    polling.close()
+    return left()
+  }
+
+  /// Lets the thread end. Nothing runs on the pump afterwards.
+  package nonisolated func end() { loop.stop() }
+}
+
+/// Says once of each large fan-out that this worker has a part in it: its own, another's, or one
+/// that was under way before a restart. Confined to the pump's loop.
+final class FanOutStartLog {
+  private let log: Log
+  private var recent = RecentEvents()
+
+  init(log: Log) { self.log = log }
+
+  func begins(_ run: RunningRecords.Run) {
+    guard run.kind == .segment || run.kind == .bulk,
+      let event = SegmentRecord.event(ofKey: run.message.key),
+      recent.isNew(event)
+    else { return }
+    log.info(
+      "fan-out taken up: this worker has segments of it",
+      ["event": .text(event), "first": .text(run.message.place)])
+  }
+}
+
+/// The events that a worker has had to do with last, so that it names each once and not once a
+/// segment. A pure machine.
+struct RecentEvents {
+  /// Far more than are under way at a time; one that comes back later is named again.
+  static let capacity = 256
+
+  private var order: [String] = []
+  private var known: Set<String> = []
+
+  /// Whether the event was not known; it is now.
+  mutating func isNew(_ event: String) -> Bool {
+    guard known.insert(event).inserted else { return false }
+    order.append(event)
+    if order.count > Self.capacity { known.remove(order.removeFirst()) }
+    return true
+  }
+}
+
+/// Whoever waits for what is in flight to end. Confined to the pump's loop.
+final class DrainWaiters {
+  private let loop: EventLoop
+  private var waiters: [CheckedContinuation<Void, Never>] = []
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  var isEmpty: Bool { waiters.isEmpty }
+
+  /// Returns when `resume` is called, after `timeout` at the latest.
+  func wait(atMost timeout: Duration) async {
+    let deadline = loop.schedule(after: timeout) { [weak self] in self?.resume() }
+    await withCheckedContinuation { waiters.append($0) }
+    deadline.cancel()
+  }
+
+  func resume() {
+    let resumed = waiters
+    waiters = []
+    for continuation in resumed { continuation.resume() }
+  }
+}

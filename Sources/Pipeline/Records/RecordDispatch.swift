@@ -1,5 +1,6 @@
 import Ingest
 import Kafka
+import Text
 
 /// Records to lanes, as they have places, and back: a pure machine. It knows which records wait,
 /// which are worked on and which partitions are paused meanwhile. Times are monotonic nanoseconds.
@@ -153,4 +154,127 @@ extension [RecordDispatch.Step] {
   fileprivate mutating func resume(_ partitions: [KafkaPartition]) {
     if !partitions.isEmpty { append(.resume(partitions)) }
   }
+}
+
+/// The records that lanes work on, found by their place in Kafka: a pure machine. A record that
+/// comes again while it is worked on, after a rebalance, joins its run instead of beginning
+/// another.
+struct RunningRecords {
+  struct Run {
+    let message: KafkaMessage
+    let kind: WorkKind
+    let lane: Int
+    /// What the offset ledger knows the record by: that of its last delivery.
+    var number: Int
+    /// Of a segment.
+    let event: ExactText?
+    /// It counts against its lane's places.
+    var hasPlace = true
+  }
+
+  private struct Place: Hashable {
+    let partition: KafkaPartition
+    let offset: Int64
+  }
+
+  private var runs: [Int: Run] = [:]
+  private var byPlace: [Place: Int] = [:]
+  private var lastIdentifier = 0
+  /// Places of lanes by `WorkKind.rawValue`, then by event.
+  private var placesOfEvents: [[ExactText: Int]] = WorkKind.allCases.map { _ in [:] }
+
+  /// How many places of lanes each event has.
+  func places(of kind: WorkKind) -> [ExactText: Int] { placesOfEvents[kind.rawValue] }
+
+  var isEmpty: Bool { runs.isEmpty }
+  var count: Int { runs.count }
+
+  func contains(anyOf partitions: Set<KafkaPartition>) -> Bool {
+    byPlace.keys.contains { partitions.contains($0.partition) }
+  }
+
+  /// Returns the run's identifier.
+  mutating func begin(_ record: Intake.Record, _ kind: WorkKind, lane: Int) -> Int {
+    lastIdentifier += 1
+    runs[lastIdentifier] = Run(
+      message: record.message, kind: kind, lane: lane, number: record.number, event: record.event)
+    if let event = record.event { placesOfEvents[kind.rawValue][event, default: 0] += 1 }
+    byPlace[Self.place(record.message)] = lastIdentifier
+    return lastIdentifier
+  }
+
+  /// Whether the record is being worked on; its offset then belongs to that run. A record of a
+  /// topic that was deleted and created again is another one at the same offset.
+  mutating func join(_ message: KafkaMessage, number: Int) -> Bool {
+    guard let identifier = byPlace[Self.place(message)], let run = runs[identifier],
+      run.message.key == message.key, run.message.value == message.value,
+      run.message.timestamp == message.timestamp
+    else { return false }
+    runs[identifier]?.number = number
+    return true
+  }
+
+  /// Returns the place that the run had, if it had one still.
+  mutating func vacate(_ identifier: Int) -> (kind: WorkKind, lane: Int)? {
+    guard let run = runs[identifier], run.hasPlace else { return nil }
+    runs[identifier]?.hasPlace = false
+    if let event = run.event, let places = placesOfEvents[run.kind.rawValue][event] {
+      placesOfEvents[run.kind.rawValue][event] = places > 1 ? places - 1 : nil
+    }
+    return (run.kind, run.lane)
+  }
+
+  mutating func end(_ identifier: Int) -> Run? {
+    guard let run = runs.removeValue(forKey: identifier) else { return nil }
+    let place = Self.place(run.message)
+    if byPlace[place] == identifier { byPlace[place] = nil }
+    return run
+  }
+
+  subscript(identifier: Int) -> Run? { runs[identifier] }
+
+  private static func place(_ message: KafkaMessage) -> Place {
+    Place(partition: message.source, offset: message.offset)
+  }
+}
+
+/// How many places of each lane are taken, and who takes the next record: a pure machine. Each kind
+/// has its own places, so that one giant fan-out does not delay a small one, and neither waits for
+/// pushes that were tried in vain.
+package struct LaneLoads: Sendable, Equatable {
+  /// By `WorkKind.rawValue`.
+  private let places: [Int]
+  private var taken: [[Int]]
+
+  package init(
+    lanes: Int, eventPlaces: Int, segmentPlaces: Int, bulkPlaces: Int, stragglerPlaces: Int
+  ) {
+    places = [eventPlaces, segmentPlaces, bulkPlaces, stragglerPlaces]
+    taken = Array(repeating: Array(repeating: 0, count: lanes), count: places.count)
+  }
+
+  /// The least busy lane with a free place for this kind, which is then taken; nil when all are
+  /// full.
+  package mutating func take(_ kind: WorkKind) -> Int? {
+    let mine = taken[kind.rawValue]
+    let free = mine.indices.filter { mine[$0] < places[kind.rawValue] }
+    guard let least = free.min(by: { load($0) < load($1) }) else { return nil }
+    taken[kind.rawValue][least] += 1
+    return least
+  }
+
+  package mutating func giveBack(_ kind: WorkKind, lane: Int) {
+    precondition(taken[kind.rawValue][lane] > 0, "a lane gave back more than it took")
+    taken[kind.rawValue][lane] -= 1
+  }
+
+  package func hasRoom(_ kind: WorkKind) -> Bool {
+    taken[kind.rawValue].contains { $0 < places[kind.rawValue] }
+  }
+
+  package var inFlight: Int { taken.reduce(0) { $0 + $1.reduce(0, +) } }
+
+  package func inFlight(_ kind: WorkKind) -> Int { taken[kind.rawValue].reduce(0, +) }
+
+  private func load(_ lane: Int) -> Int { taken.reduce(0) { $0 + $1[lane] } }
 }

@@ -59,3 +59,47 @@ final class SegmentBidder {
     return expand.users(of: bid.claim.segment)
   }
 }
+
+/// A segment that a lane asks for: the claim that it wants, and the users that it begins to read
+/// meanwhile. Confined to its lane.
+struct SegmentBid {
+  /// What a claim came to.
+  struct Answer {
+    let result: ClaimResult
+    /// Monotonic nanoseconds when the claim was asked for; it began no sooner.
+    let asked: UInt64
+  }
+
+  let claim: Claim
+  let users: SegmentUsers
+  /// Ends when `users` may be read; nil when nothing of them is read ahead.
+  let reading: Task<Void, Never>?
+  /// Monotonic nanoseconds when reading began.
+  let began: UInt64
+  /// Of the script that opened the event; nil when the claim is still to be asked for.
+  var answer: Answer?
+}
+
+/// How many segments may have their members read before it is known whether they are ours: a pure
+/// machine. Such a read is in vain when the event is a duplicate or the segment another's, and what
+/// is read so may be thousands of members. A segment that was ours makes up for one in vain, so
+/// there are no more of these than of those, and a round at most for the first.
+struct ReadAheadCredit: Equatable {
+  private let maximum: Int
+  private(set) var left: Int
+
+  init(maximum: Int) {
+    self.maximum = maximum
+    left = maximum
+  }
+
+  /// Whether one more may be read ahead.
+  mutating func take() -> Bool {
+    guard left > 0 else { return false }
+    left -= 1
+    return true
+  }
+
+  /// A segment that was asked for was ours.
+  mutating func earn() { left = min(left + 1, maximum) }
+}

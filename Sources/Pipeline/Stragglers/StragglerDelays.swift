@@ -107,3 +107,78 @@ final class StragglerDelays {
     return try await putOff(message, vacate)
   }
 }
+
+/// How many records of stragglers a lane puts off at the moment: a pure machine.
+struct PutOffCounts {
+  /// Records on their way to the end of the topic that hold no place meanwhile. Enough that a lane
+  /// puts off thousands a second at 10 ms a write; at 128 KiB each 16 MiB.
+  static let maximumOnTheirWay = 128
+  /// Records of a worker that wait in memory for a last try, since Kafka's order would have them
+  /// come too late.
+  static let maximumLastTries = 64
+  /// The longest that a record waits so: its offset cannot be committed meanwhile.
+  static let longestLastTry: Duration = .seconds(10)
+
+  private let delay: Duration
+  private let maximumLastTries: Int
+  private var onTheirWay = 0
+  /// Records that wait in the pump for a last try.
+  private var lastTries = 0
+
+  /// - Parameter delay: how long records rest in Kafka.
+  init(lanes: Int, delay: Duration) {
+    self.delay = delay
+    maximumLastTries = max(Self.maximumLastTries / lanes, 1)
+  }
+
+  /// A record sets out for the end of its topic. Whether it leaves its place meanwhile.
+  mutating func begin() -> Bool {
+    defer { onTheirWay += 1 }
+    return onTheirWay < Self.maximumOnTheirWay
+  }
+
+  mutating func end() { onTheirWay -= 1 }
+
+  /// Whether a record may wait in memory for its last try, which is due in `left`: not when it
+  /// comes back from Kafka in time, and not for long.
+  mutating func beginLastTry(in left: Duration) -> Bool {
+    guard left > .zero, left < delay, left <= Self.longestLastTry, lastTries < maximumLastTries
+    else { return false }
+    lastTries += 1
+    return true
+  }
+
+  mutating func endLastTry() { lastTries -= 1 }
+}
+
+/// When stragglers are tried again: it only reckons.
+struct StragglerTimes: Sendable {
+  /// The last try is so long before the expiry.
+  static let lastTryBeforeExpiry: Duration = .seconds(1)
+
+  /// How long stragglers rest.
+  let delay: Duration
+  /// In ms since 1970.
+  let wallClock: @Sendable () -> Int64
+
+  /// How long pushes rest that go to Kafka now: shorter than others at the end, so that they have a
+  /// last try. After the expiry it is the same for all again.
+  func rest(until expiresAt: Int64) -> Duration {
+    let left = left(until: expiresAt) - Self.lastTryBeforeExpiry
+    return left > .zero ? min(delay, left) : delay
+  }
+
+  func left(until expiresAt: Int64) -> Duration {
+    .milliseconds(expiresAt - wallClock())
+  }
+
+  /// When a record of stragglers may be begun; 0: at once. Monotonic nanoseconds, as `now`.
+  func due(_ message: KafkaMessage, now: UInt64) -> UInt64 {
+    StragglerLabel(message).notBefore.map { now &+ rest(notBefore: $0).nanoseconds } ?? 0
+  }
+
+  /// Workers' clocks differ: a record rests no longer than the delay of its topic.
+  func rest(notBefore due: Int64) -> Duration {
+    min(.milliseconds(max(due - wallClock(), 0)), delay)
+  }
+}
