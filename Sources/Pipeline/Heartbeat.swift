@@ -3,7 +3,7 @@ import Kafka
 import Record
 import Telemetry
 
-/// What a worker tells the dashboards of itself.
+/// What a worker reports of itself to the dashboards.
 struct Heartbeat: Sendable {
   let options: PipelineOptions
   let lanes: [Lane]
@@ -19,7 +19,8 @@ struct Heartbeat: Sendable {
       ("version", figures.version), ("lanes", String(figures.lanes)),
       ("partitions", String(figures.partitions)),
       ("records_in_flight", String(figures.records)),
-      ("segments_lingering", String(figures.lingering)), ("records_aside", String(figures.aside)),
+      ("segments_lingering", String(figures.awaitingAnswers)),
+      ("records_aside", String(figures.retries)),
       ("lag", String(figures.lag.values.reduce(0, +))),
       ("lag_of_partitions", Self.joined(Self.lags(figures.lag))),
       ("ready", String(figures.ready)), ("streams", String(figures.streams)),
@@ -49,23 +50,16 @@ struct Heartbeat: Sendable {
 final class HeartbeatWriter {
   private static let namesakeLineInterval: Duration = .seconds(60)
 
-  private let options: PipelineOptions
-  private let loop: EventLoop
-  private let record: RecordStage
+  private let lane: LaneContext
   private let clock: ClockWatch
   private let overdue: OverdueFanOuts
   private var hasBeaten = false
   private var nextNamesakeLine: UInt64 = 0
 
-  init(
-    options: PipelineOptions, loop: EventLoop, record: RecordStage, clock: ClockWatch,
-    overdue: OverdueFanOuts
-  ) {
-    self.overdue = overdue
-    self.options = options
-    self.loop = loop
-    self.record = record
+  init(_ lane: LaneContext, clock: ClockWatch) {
+    self.lane = lane
     self.clock = clock
+    overdue = OverdueFanOuts(lane)
   }
 
   func write(_ heartbeat: Heartbeat) async {
@@ -74,16 +68,16 @@ final class HeartbeatWriter {
       let clock = String(try await clock.compare())
       let figures = await heartbeat.figures()
       let fields = heartbeat.fields(figures) + [("clock_ahead_ms", clock)]
-      let last = try await record.heartbeat(
-        worker: options.workerID, instance: options.instance, fields)
+      let last = try await lane.record.heartbeat(
+        worker: lane.options.workerID, instance: lane.options.instance, fields)
       sayWhoElseBeats(last)
       // One worker looks for all. Who waits for Kafka cannot tell what nobody works on.
-      if try await record.appendSeriesPoint(now: options.wallClock()), figures.waitsFor.isEmpty {
-        try await overdue.look()
+      if try await lane.record.appendSeriesPoint(now: lane.now), figures.waitsFor.isEmpty {
+        try await overdue.endAll()
       }
     } catch {
       // The next beat comes soon; that Redis is away is said by whoever needs it.
-      options.log.debug("no heartbeat", ["error": .text("\(error)")])
+      lane.log.debug("no heartbeat", ["error": .text("\(error)")])
     }
   }
 
@@ -91,13 +85,14 @@ final class HeartbeatWriter {
   /// another one lives.
   private func sayWhoElseBeats(_ last: String?) {
     defer { hasBeaten = true }
-    guard hasBeaten, let last, last != options.instance, loop.now >= nextNamesakeLine else {
+    guard hasBeaten, let last, last != lane.options.instance, lane.loop.now >= nextNamesakeLine
+    else {
       return
     }
-    nextNamesakeLine = loop.now &+ Self.namesakeLineInterval.nanoseconds
-    options.log.warning(
+    nextNamesakeLine = lane.loop.now &+ Self.namesakeLineInterval.nanoseconds
+    lane.log.warning(
       "another worker has the same id and overwrites this one's heartbeat: give each its own "
         + "worker.id",
-      ["worker": .text(options.workerID), "instance": .text(last)])
+      ["worker": .text(lane.options.workerID), "instance": .text(last)])
   }
 }

@@ -20,7 +20,7 @@ struct WorkerFigures: Sendable {
   let partitions: Int
   /// Records that are worked on, and those whose segments others have.
   let records: Int
-  let aside: Int
+  let retries: Int
   /// Records of the worker's partitions that are not committed yet, where Kafka has said so.
   let lag: [KafkaPartition: Int64]
   /// Those of `lag` whose records are segments.
@@ -36,8 +36,8 @@ struct WorkerFigures: Sendable {
   /// Events that the worker has segments of.
   private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
-  private(set) var places = 0
-  private(set) var lingering = 0
+  private(set) var slots = 0
+  private(set) var awaitingAnswers = 0
   private(set) var ready = 0
   private(set) var streams = 0
   private(set) var connections = 0
@@ -92,7 +92,7 @@ struct WorkerFigures: Sendable {
       memoryBudget: options.memoryBudget.bytes,
       counts: counters.snapshot(), usage: options.processUsage(),
       startTime: options.processStartTime, partitions: await pump.partitions,
-      records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
+      records: await pump.inFlight, retries: await pump.retries, lag: await pump.lag,
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
       skipped: await pump.skipped,
       lastPoll: await pump.lastPoll, log: options.log.statistics,
@@ -107,8 +107,8 @@ struct WorkerFigures: Sendable {
     claims += lane.claims
     if abs(lane.clockAhead) > abs(clockAhead) { clockAhead = lane.clockAhead }
     fanOuts.formUnion(lane.fanOuts)
-    places += lane.places
-    lingering += lane.lingering
+    slots += lane.slots
+    awaitingAnswers += lane.awaitingAnswers
     ready += lane.ready
     streams += lane.inFlight
     connections += lane.connections
@@ -184,13 +184,13 @@ package struct LaneFigures: Sendable {
   package let connections: Int
   /// Pushes that may be in flight on those.
   let streamLimit: Int
-  /// Segments that it has claimed, and those of them that have a place.
+  /// Segments that it has claimed, and those of them that have a slot.
   let claims: Int
-  let places: Int
+  let slots: Int
   /// The ids of the events that it has segments of.
   let fanOuts: Set<String>
   /// Segments whose pushes were all tried and are not all settled.
-  package let lingering: Int
+  package let awaitingAnswers: Int
   /// Bytes that the batches of pushes under way took at most since the lane began.
   let mostBatchBytes: Int
   /// How far the clock was ahead of Redis' when they were compared last, in ms; less than 0:

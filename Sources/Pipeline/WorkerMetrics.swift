@@ -144,7 +144,7 @@ package enum WorkerMetrics {
     "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
   static let records = MetricFamily(
     "fanfare_records_in_flight", .gauge, "Records that are worked on.")
-  static let aside = MetricFamily(
+  static let retryRecords = MetricFamily(
     "fanfare_records_aside", .gauge,
     "Records that wait to be asked about again: another worker has their segment, or their "
       + "template is not loaded.")
@@ -156,11 +156,11 @@ package enum WorkerMetrics {
   static let claimsTakenOver = MetricFamily(
     "fanfare_claims_taken_over_total", .counter,
     "Segments that were claimed because their owner, dead or standing still, let its claim end.")
-  static let places = MetricFamily(
-    "fanfare_places_used", .gauge, "Places of lanes that segments have.")
-  static let lingering = MetricFamily(
+  static let slots = MetricFamily(
+    "fanfare_places_used", .gauge, "Slots of lanes that segments have.")
+  static let awaitingAnswers = MetricFamily(
     "fanfare_segments_lingering", .gauge,
-    "Segments without a place, whose last pushes wait for their outcome.")
+    "Segments without a slot, which await their last answers.")
   static let ready = MetricFamily(
     "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
@@ -200,7 +200,8 @@ package enum WorkerMetrics {
       redisReconnects, replicaReads, replicaLag, commits, rebalances, lag, skippedRecords,
       lastPoll,
       partitions, clockAhead,
-      records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
+      records, retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready,
+      streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
     ] + ProcessMetrics.all + [budget]
 }
@@ -329,12 +330,12 @@ extension WorkerMetrics {
     _ figures: WorkerFigures, isStopping: Bool, to text: inout PrometheusText
   ) {
     text.append(records, Double(figures.records))
-    text.append(aside, Double(figures.aside))
+    text.append(retryRecords, Double(figures.retries))
     text.append(claims, Double(figures.claims))
     text.append(claimsLost, Double(figures.counts[.claimsLost]))
     text.append(claimsTakenOver, Double(figures.counts[.claimsTakenOver]))
-    text.append(places, Double(figures.places))
-    text.append(lingering, Double(figures.lingering))
+    text.append(slots, Double(figures.slots))
+    text.append(awaitingAnswers, Double(figures.awaitingAnswers))
     text.append(ready, Double(figures.ready))
     text.append(streams, Double(figures.streams))
     text.append(streamLimit, Double(figures.streamLimit))

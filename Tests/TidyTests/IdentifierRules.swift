@@ -42,7 +42,7 @@ enum IdentifierRules {
     "Sources/API/Requests/Problem.swift": "names of headers",
     "Sources/Traces/TraceReader.swift": "names of a profile's fields",
     "Sources/FanOuts/FanOutReport.swift": "names of counters",
-    "Sources/Pipeline/FanOuts/BrakeWatch.swift": "ids of events, which are ASCII",
+    "Sources/Pipeline/FanOuts/FanOutControlWatch.swift": "ids of events, which are ASCII",
     "Sources/Pipeline/Segments/SegmentRuns.swift": "ids of events, which are ASCII",
     "Sources/Stages/Record/Reading/RecentFanOuts.swift": "ids of events, which are ASCII",
     "Sources/Stages/Record/Scripts/BrakeScripts.swift": "ids of events, which are ASCII",

@@ -96,43 +96,37 @@ final class OverdueFanOuts {
   /// Names in one call of a script.
   private static let window = 128
 
-  private let options: PipelineOptions
-  private let record: RecordStage
-  private let endings: FanOutEndings
-  private var isLooking = false
+  private let lane: LaneContext
+  private var isUnderWay = false
 
-  init(options: PipelineOptions, record: RecordStage, endings: FanOutEndings) {
-    self.options = options
-    self.record = record
-    self.endings = endings
-  }
+  init(_ lane: LaneContext) { self.lane = lane }
 
-  func look() async throws(RecordError) {
-    guard !isLooking else { return }
-    isLooking = true
-    defer { isLooking = false }
+  func endAll() async throws(RecordError) {
+    guard !isUnderWay else { return }
+    isUnderWay = true
+    defer { isUnderWay = false }
     // The time in which stragglers, and what a dead worker has left, are read again.
-    let overdue = try await record.overdueFanOuts(
-      after: options.straggleDelay + options.adoptAfter, lookedAtEvery: Self.longestGap)
+    let overdue = try await lane.record.overdueFanOuts(
+      after: lane.options.straggleDelay + lane.options.adoptAfter, lookedAtEvery: Self.longestGap)
     for fanOut in overdue {
       do throws(RecordError) {
         try await end(fanOut)
       } catch {
         // Keys of one event that hold something else must not keep the others running.
         if error.isTransient { throw error }
-        options.log.debug(
+        lane.log.debug(
           "fan-out not ended", ["event": .text(fanOut.event), "error": .text("\(error)")])
       }
     }
   }
 
   private func end(_ fanOut: KnownFanOut) async throws(RecordError) {
-    guard let open = try await record.openSegments(of: fanOut) else { return }
+    guard let open = try await lane.record.openSegments(of: fanOut) else { return }
     let names = open.names
     for first in stride(from: 0, to: names.count, by: Self.window) {
       let some = Array(names[first..<min(first + Self.window, names.count)])
-      let figures = try await record.noteLost(some, of: fanOut, now: options.wallClock())
-      if let figures { endings.note(fanOut.event, figures, rest: .isLost) }
+      let figures = try await lane.record.noteLost(some, of: fanOut, now: lane.now)
+      if let figures { lane.endings.note(fanOut.event, figures, rest: .isLost) }
     }
   }
 }

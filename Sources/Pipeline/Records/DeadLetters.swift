@@ -11,7 +11,7 @@ final class DeadLetters {
   typealias Send = (DeadLetter) async throws(KafkaError) -> Void
 
   /// A letter that is not written so soon waits as one that is refused: of a topic that is missing
-  /// Kafka's client says so after half a minute, in which records of other partitions want places.
+  /// Kafka's client says so after half a minute, in which records of other partitions want slots.
   private static let answerTimeout: Duration = .milliseconds(500)
 
   private let send: Send
@@ -28,7 +28,7 @@ final class DeadLetters {
   /// First tries that have had no answer for longer than `answerTimeout`.
   private var lateCount = 0
   /// Records that wait for the dead letters, of partitions that are ours or were.
-  private(set) var heldCount = 0
+  private(set) var waitingCount = 0
 
   init(
     options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send
@@ -124,14 +124,14 @@ final class DeadLetters {
     wait.number = number
     board.say(number, .deadLetters, to: "write dead letters to Kafka", why)
     guard isFirst else { return }
-    heldCount += 1
+    waitingCount += 1
     wait.whenItBegins()
   }
 
   private func end(_ wait: Wait) {
     answered(wait)
     guard let number = wait.number else { return }
-    heldCount -= 1
+    waitingCount -= 1
     board.end(number)
   }
 
@@ -190,28 +190,13 @@ final class DeadLetters {
 
 /// What events and the statistics say of records in the dead letters. Confined to its lane.
 final class DeadLetterNotes {
-  private let options: PipelineOptions
-  private let loop: EventLoop
-  private let ingest: IngestStage
-  private let record: RecordStage
-  private let retry: RetryUntilStopped
-  private let endings: FanOutEndings
+  private let lane: LaneContext
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
   private var uncounted: [String: Int] = [:]
   /// Those that the statistics were told of without an answer, by the receipt of that.
   private var unanswered: [String: [String: Int]] = [:]
 
-  init(
-    options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
-    retry: RetryUntilStopped, endings: FanOutEndings
-  ) {
-    self.options = options
-    self.loop = loop
-    self.ingest = ingest
-    self.record = record
-    self.retry = retry
-    self.endings = endings
-  }
+  init(_ lane: LaneContext) { self.lane = lane }
 
   /// Whether the event knows of it, or nobody needs to; false when the worker stopped before.
   func take(
@@ -227,15 +212,15 @@ final class DeadLetterNotes {
     }
   }
 
-  private func beginToCount(_ lane: isolated any Actor) {
-    loop.task(on: lane) { await self.count() }
+  private func beginToCount(_ isolation: isolated any Actor) {
+    lane.loop.task(on: isolation) { await self.count() }
   }
 
   /// The event says what is missing of it, and comes to its end without it.
   private func note(_ message: KafkaMessage, _ error: IngestError) async throws {
-    let now = options.wallClock()
+    let now = lane.now
     let (event, part): (Event, DeadPart)
-    switch ingest.decode(message, now: now) {
+    switch lane.ingest.decode(message, now: now) {
     // Also one that this worker's clock alone calls early: it was opened. Of one that was not,
     // Redis notes nothing.
     case .event(let found), .early(let found, _): (event, part) = (found, .event)
@@ -244,16 +229,16 @@ final class DeadLetterNotes {
     case .ended, .malformed: return
     }
     do {
-      let figures = try await retry.persistent("note a dead letter in Redis", for: event) {
-        try await record.noteDeadLetter(
+      let figures = try await lane.retry.persistent("note a dead letter in Redis", for: event) {
+        try await lane.record.noteDeadLetter(
           of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }
-      if let figures { endings.note(event.id, figures, rest: .isInDeadLetters) }
+      if let figures { lane.endings.note(event.id, figures, rest: .isInDeadLetters) }
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.
-      guard !retry.timers.isStopped else { throw RetryUntilStopped.Stopped() }
+      guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
       // What makes a segment a dead letter may stand in the way of this too.
-      options.log.warning(
+      lane.log.warning(
         "the event does not say that a segment of it is a dead letter",
         ["event": .text(event.id), "error": .text("\(error)")])
     }
@@ -263,13 +248,13 @@ final class DeadLetterNotes {
   /// same.
   func count() async {
     if !uncounted.isEmpty {
-      unanswered[String(options.randomNumber(), radix: 36)] = uncounted
+      unanswered[String(lane.options.randomNumber(), radix: 36)] = uncounted
       uncounted = [:]
     }
     for (receipt, codes) in unanswered.sorted(by: { $0.key < $1.key }) {
       do {
-        try await record.countDeadLetters(
-          codes, receipt: receipt, now: options.wallClock())
+        try await lane.record.countDeadLetters(
+          codes, receipt: receipt, now: lane.now)
         unanswered[receipt] = nil
       } catch {
         // The next heartbeat tries again.

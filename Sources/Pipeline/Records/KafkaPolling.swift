@@ -76,8 +76,8 @@ final class KafkaHealth {
       : isForbidden.map { "kafka: \($0)" }
   }
 
-  /// What Kafka says.
-  func hear(_ polled: KafkaPoll) {
+  /// What Kafka has answered.
+  func observe(_ polled: KafkaPoll) {
     switch polled {
     // Whatever was forbidden is not any more.
     case .message, .assigned: isForbidden = nil

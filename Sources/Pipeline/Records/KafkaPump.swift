@@ -90,7 +90,7 @@ package actor KafkaPump {
   package var partitions: Int { dispatch.partitions }
   /// Records that wait to be asked about again: other workers have claimed their segments, or their
   /// template is not loaded.
-  package var aside: Int { dispatch.aside }
+  package var retries: Int { dispatch.retries }
   /// Records of our partitions that are not committed yet, as Kafka said last.
   package var lag: [KafkaPartition: Int64] { consumer.lag }
   /// By topic: records that Kafka threw away before anybody had read them.
@@ -127,7 +127,7 @@ package actor KafkaPump {
     guard losses.holdsSegments(partition.topic),
       let number = commits.began(partition, gapAt: offsets.lowerBound)
     else { return }
-    losses.hold(partition, offsets.lowerBound, number, now: loop.now)
+    losses.block(partition, offsets.lowerBound, number, now: loop.now)
   }
 
   /// Does something now and at every interval, until the pump is closed.
@@ -156,7 +156,7 @@ package actor KafkaPump {
     case .error(let error): options.log.warning("Kafka", ["error": .text("\(error)")])
     case .reachable: break
     }
-    health.hear(polled)
+    health.observe(polled)
   }
 
   private func received(_ message: KafkaMessage) {
@@ -235,19 +235,19 @@ package actor KafkaPump {
     let lane = lanes[run.lane]
     Task(executorPreference: lane.taskExecutor) {
       let receipt = await lane.run(run.message, run.kind) {
-        Task { await self.vacated(identifier) }
+        Task { await self.slotReleased(identifier) }
       }
       await self.finished(identifier, receipt)
     }
   }
 
-  private func vacated(_ identifier: Int) {
-    dispatch.vacate(identifier)
+  private func slotReleased(_ identifier: Int) {
+    dispatch.releaseSlot(identifier)
     dispatchAll()
   }
 
   private func finished(_ identifier: Int, _ receipt: Receipt) {
-    if case .hopeless(let error) = receipt { return writeDeadLetter(identifier, error) }
+    if case .deadLetter(let error) = receipt { return writeDeadLetter(identifier, error) }
     if let run = dispatch.end(identifier) { end(run, receipt) }
     goOn()
   }
@@ -261,44 +261,44 @@ package actor KafkaPump {
     case .notDone: askAgain(run, after: .zero)
     case .notHere(let ahead, let why):
       if !dispatch.isDraining { absence.begin(ahead: ahead, why) }
-    case .hopeless: return
+    case .deadLetter: return
     }
   }
 
   /// Of a partition that was taken away the record comes again, to whoever has it now.
   private func askAgain(_ run: RunningRecords.Run, after delay: Duration) {
     guard commits.awaits(run) else { return }
-    dispatch.putAside(run, until: loop.now &+ delay.nanoseconds)
+    dispatch.scheduleRetry(run, until: loop.now &+ delay.nanoseconds)
   }
 
-  /// Something has ended, or leaves its place.
+  /// Something has ended, or releases its slot.
   private func goOn() {
     dispatchAll()
     giveUpRevokedWhenDone()
     if isDrained { waiters.resume() }
   }
 
-  /// The record keeps its place while it is written, so that no more of them are on their way than
-  /// lanes have places. Its offset waits for the letter and for the event's note of it, so that
+  /// The record keeps its slot while it is written, so that no more of them are on their way than
+  /// lanes have slots. Its offset waits for the letter and for the event's note of it, so that
   /// none is lost. Whoever reads the record again, after a crash or because its partition changed
   /// hands before an earlier record was done, writes the letter again.
   private func writeDeadLetter(_ identifier: Int, _ error: IngestError) {
     guard let run = dispatch.running[identifier] else { return }
     Task {
       let isWritten = await deadLetters.write(run.message, error) { [weak self] in
-        self?.assumeIsolated { $0.hold(identifier) }
+        self?.assumeIsolated { $0.block(identifier) }
       }
       let isNoted =
         isWritten ? await lanes[run.lane].noteDeadLetter(run.message, error) : false
-      // A partition that was held goes on now, not before the note: without a place, each of its
+      // A partition that was blocked goes on now, not before the note: without a slot, each of its
       // records might come to wait for one.
-      perform(dispatch.release(run))
+      perform(dispatch.unblock(run))
       finished(identifier, isNoted ? .done : .notDone)
     }
   }
 
-  private func hold(_ identifier: Int) {
-    perform(dispatch.hold(identifier))
+  private func block(_ identifier: Int) {
+    perform(dispatch.block(identifier))
     goOn()
   }
 }
@@ -309,7 +309,7 @@ extension KafkaPump {
   private static let commitShare = 0.75
 
   /// Nothing is in flight but what waits for the dead letters.
-  var isDrained: Bool { dispatch.running.count <= deadLetters.heldCount }
+  var isDrained: Bool { dispatch.running.count <= deadLetters.waitingCount }
 
   /// Takes nothing new and waits for what is in flight as long as `timeout`. Returns whether all
   /// that was begun is done. May be called again: after the lanes have stopped nothing stays in

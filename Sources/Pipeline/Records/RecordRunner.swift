@@ -8,10 +8,10 @@ package protocol RecordRunner: Sendable {
 
   /// Does all that a record asks for.
   ///
-  /// - Parameter vacate: called when the record needs its place no longer; perhaps not before the
-  ///   end.
+  /// - Parameter releaseSlot: called when the record needs its slot no longer; perhaps not before
+  ///   the end.
   func run(
-    _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
+    _ message: KafkaMessage, _ kind: WorkKind, releaseSlot: @escaping @Sendable () -> Void
   ) async -> Receipt
 
   /// Lets the event say what is missing of it, now that a record of it is in the dead letters;
@@ -42,7 +42,7 @@ package enum Receipt: Sendable, Equatable {
   case notHere(clockAhead: Duration, why: String)
   /// No try will make it better: it belongs to the dead letters, with this reason. Its offset must
   /// not be committed before it is there.
-  case hopeless(IngestError)
+  case deadLetter(IngestError)
 }
 
 /// The kind of work that a record from Kafka asks of a lane.

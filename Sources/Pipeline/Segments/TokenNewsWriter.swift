@@ -9,35 +9,22 @@ import Telemetry
 /// wait, until their event has expired: a topic that is missing must not keep pushes waiting for
 /// ever. Confined to its lane.
 final class TokenNewsWriter {
-  private let options: PipelineOptions
-  private let record: RecordStage
-  private let retry: RetryUntilStopped
-  private let writer: RecordWriter
-  private let counters: WorkerCounters
+  private let lane: LaneContext
 
-  init(
-    options: PipelineOptions, record: RecordStage, retry: RetryUntilStopped, writer: RecordWriter,
-    counters: WorkerCounters
-  ) {
-    self.options = options
-    self.record = record
-    self.retry = retry
-    self.writer = writer
-    self.counters = counters
-  }
+  init(_ lane: LaneContext) { self.lane = lane }
 
   /// Tells what the verdicts that were written so far have come to.
   func tell(_ run: SegmentRun) async throws {
-    guard let topic = options.ingest.tokensTopic, !run.tally.untold.isEmpty else { return }
+    guard let topic = lane.options.ingest.tokensTopic, !run.tally.untold.isEmpty else { return }
     let untold = run.tally.untold
     do {
       let event = run.segment.event
-      try await writer.publishAll(topic, untold.news.map { TokenNewsRecord.encode($0) }) {
-        event.isExpired(at: options.wallClock())
+      try await lane.writer.publishAll(topic, untold.news.map { TokenNewsRecord.encode($0) }) {
+        event.isExpired(at: lane.now)
       }
-      counters.add(.tokenNews, untold.news.count)
+      lane.counters.add(.tokenNews, untold.news.count)
     } catch let error as KafkaError {
-      options.log.error(
+      lane.log.error(
         "news of tokens are given up: Kafka takes none, and the event has expired",
         [
           "event": .text(run.segment.event.id), "topic": .text(topic),
@@ -45,18 +32,18 @@ final class TokenNewsWriter {
         ])
     }
     let segment = run.segment
-    try await retry.persistent("take told news out of Redis", for: segment.event) {
-      try await record.forget(untold.notes, of: segment)
+    try await lane.retry.persistent("take told news out of Redis", for: segment.event) {
+      try await lane.record.forget(untold.notes, of: segment)
     }
     run.tally.untold = UntoldNews()
   }
 
   /// Writes the verdicts that are left, and tells what they came to.
   func settle(_ run: SegmentRun) async throws {
-    guard options.ingest.tokensTopic != nil else { return }
+    guard lane.options.ingest.tokensTopic != nil else { return }
     if !run.tally.verdicts.isEmpty {
-      try await retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
-        try await record.prune(run.segment, run.tally, now: options.wallClock())
+      try await lane.retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
+        try await lane.record.prune(run.segment, run.tally, now: lane.now)
       }
     }
     try await tell(run)
@@ -64,11 +51,11 @@ final class TokenNewsWriter {
 
   /// Tells what another worker has noted of the segment, and could not tell.
   func takeUp(_ notes: [String], _ run: SegmentRun) async throws {
-    options.log.notice(
+    lane.log.notice(
       "token news that a worker left behind when it died are published",
       ["event": .text(run.segment.event.id), "tokens": .integer(notes.count)])
-    try await retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
-      try await record.takeUp(notes, of: run.segment, run.tally, now: options.wallClock())
+    try await lane.retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
+      try await lane.record.takeUp(notes, of: run.segment, run.tally, now: lane.now)
     }
     try await tell(run)
   }
@@ -76,11 +63,12 @@ final class TokenNewsWriter {
   /// As `settle`, where the script that settles does not look: of a segment that goes to the dead
   /// letters.
   func settlePart(_ run: SegmentRun) async throws {
-    guard options.ingest.tokensTopic != nil else { return }
+    guard lane.options.ingest.tokensTopic != nil else { return }
     try await settle(run)
-    let notes = try await retry.persistent("read from Redis what was noted", for: run.segment.event)
-    {
-      try await record.notes(of: run.segment)
+    let notes = try await lane.retry.persistent(
+      "read from Redis what was noted", for: run.segment.event
+    ) {
+      try await lane.record.notes(of: run.segment)
     }
     if !notes.isEmpty { try await takeUp(notes, run) }
   }
