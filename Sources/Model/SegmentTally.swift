@@ -30,8 +30,8 @@ package final class SegmentTally {
   package var acceptedInSandbox = 0
   /// What became of the verdicts that are no longer among `verdicts`.
   package var findings = PruneFindings()
-  /// What is to be told of the verdicts that are no longer among `verdicts`.
-  package var untold = UntoldNews()
+  /// What is still to be published of the verdicts that are no longer among `verdicts`.
+  package var pendingChanges = PendingTokenChanges()
   /// Of the refused tokens, those that are unusable, by `APNsEnvironment.rawValue`.
   private var unusable = [0, 0]
   /// Pushes that left without an outcome and are not written down yet.

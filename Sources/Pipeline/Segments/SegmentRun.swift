@@ -9,8 +9,8 @@ final class SegmentRun {
   /// push has an outcome or leaves, so this bounds what a segment of any size holds; 32 batches of
   /// 256 are many times what a lane has in flight.
   static let maximumBatches = 32
-  /// A note and a piece of news about one token.
-  private static let newsBytes = 640
+  /// A note and a change of one token.
+  private static let changeBytes = 640
   /// A user's and a device's name, and what came of the push so far, in memory and as a record.
   private static let stragglerBytes = 512
 
@@ -59,7 +59,7 @@ final class SegmentRun {
     index = claim.segment.stragglers.map { StragglerIndex($0) }
     environments = claim.segment.stragglers?.environments ?? []
     tally.mayStraggle = index == nil
-    tally.whenNothingIsUnsent = { [weak self] in self?.lookAgain() }
+    tally.whenNothingIsUnsent = { [weak self] in self?.resumeIfReached() }
   }
 
   var segment: Segment { claim.segment }
@@ -73,7 +73,7 @@ final class SegmentRun {
   var keptBytes: Int {
     unsettledBytes + 2 * recordBytes + (tally.notes?.keptBytes ?? 0)
       + (tally.stragglers.count + unwritten) * Self.stragglerBytes
-      + tally.untold.notes.count * Self.newsBytes
+      + tally.pendingChanges.notes.count * Self.changeBytes
   }
 
   // MARK: its life
@@ -112,7 +112,7 @@ final class SegmentRun {
     batch.whenSettled = { [self] in
       unsettledBatches -= 1
       unsettledBytes -= bytes
-      lookAgain()
+      resumeIfReached()
       withExtendedLifetime(lease) {}
     }
   }
@@ -124,21 +124,21 @@ final class SegmentRun {
     let timer = limit.map { limit in
       loop.schedule(after: limit) { [weak self] in self?.wake() }
     }
-    memory.wait(self) { [weak self] in self?.lookAgain() }
+    memory.wait(self) { [weak self] in self?.resumeIfReached() }
     await withCheckedContinuation { waiter = (goal, $0) }
     memory.waitNoLonger(self)
     timer?.cancel()
     return isReached(goal)
   }
 
-  /// Whoever waits looks again what there is to do.
+  /// Whoever waits goes on, and finds out what there is to do.
   func wake() {
     let resumed = waiter
     waiter = nil
     resumed?.continuation.resume()
   }
 
-  private func lookAgain() {
+  private func resumeIfReached() {
     if let waiter, isReached(waiter.goal) { wake() }
   }
 
@@ -174,7 +174,7 @@ final class BatchMemory {
   /// Since the lane began.
   private(set) var mostBytes = 0
   /// Segments that wait for there being room, in the order in which they came.
-  private var waiting: [(waiter: ObjectIdentifier, look: () -> Void)] = []
+  private var waiting: [(waiter: ObjectIdentifier, whenThereIsRoom: () -> Void)] = []
 
   init(maximum: Int) { self.maximum = maximum }
 
@@ -204,12 +204,12 @@ final class BatchMemory {
     let wasFull = isFull
     bytes -= count
     guard wasFull, !isFull else { return }
-    for (_, look) in waiting { look() }
+    for (_, resume) in waiting { resume() }
   }
 
-  func wait(_ waiter: AnyObject, _ look: @escaping () -> Void) {
+  func wait(_ waiter: AnyObject, _ whenThereIsRoom: @escaping () -> Void) {
     waitNoLonger(waiter)
-    waiting.append((ObjectIdentifier(waiter), look))
+    waiting.append((ObjectIdentifier(waiter), whenThereIsRoom))
   }
 
   func waitNoLonger(_ waiter: AnyObject) {

@@ -60,7 +60,7 @@ final class SegmentSender {
         try await lane.record.pruneSurplus(
           segment, run.tally, owner: run.claim.owner, now: lane.now)
       }
-      try await news.tell(run)
+      try await news.publish(run)
     }
     // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
     // could not be read in time.

@@ -21,7 +21,7 @@ final class SegmentSettler {
     let segment = run.segment
     try await news.settle(run)
     var settlement = try await mark(run)
-    while case .untold(let notes) = settlement {
+    while case .pending(let notes) = settlement {
       try await news.takeUp(notes, run)
       settlement = try await mark(run)
     }

@@ -4,41 +4,43 @@ import Model
 import Record
 import Telemetry
 
-/// Tells whoever keeps devices too what Apple said of them: records on a topic of their own, on all
-/// replicas in sync before the segment settles. While Kafka takes none, segments with such news
-/// wait, until their event has expired: a topic that is missing must not keep pushes waiting for
-/// ever. Confined to its lane.
+/// Publishes to whoever keeps devices too what Apple said of them: records on a topic of their own,
+/// on all replicas in sync before the segment settles. While Kafka takes none, segments with such
+/// news wait, until their event has expired: a topic that is missing must not keep pushes waiting
+/// for ever. Confined to its lane.
 final class TokenNewsWriter {
   private let lane: LaneContext
 
   init(_ lane: LaneContext) { self.lane = lane }
 
-  /// Tells what the verdicts that were written so far have come to.
-  func tell(_ run: SegmentRun) async throws {
-    guard let topic = lane.options.ingest.tokensTopic, !run.tally.untold.isEmpty else { return }
-    let untold = run.tally.untold
+  /// Publishes what the verdicts that were written so far have come to.
+  func publish(_ run: SegmentRun) async throws {
+    guard let topic = lane.options.ingest.tokensTopic, !run.tally.pendingChanges.isEmpty else {
+      return
+    }
+    let pending = run.tally.pendingChanges
     do {
       let event = run.segment.event
-      try await lane.writer.publishAll(topic, untold.news.map { TokenNewsRecord.encode($0) }) {
+      try await lane.writer.publishAll(topic, pending.news.map { TokenNewsRecord.encode($0) }) {
         event.isExpired(at: lane.now)
       }
-      lane.counters.add(.tokenNews, untold.news.count)
+      lane.counters.add(.tokenNews, pending.news.count)
     } catch let error as KafkaError {
       lane.log.error(
         "news of tokens are given up: Kafka takes none, and the event has expired",
         [
           "event": .text(run.segment.event.id), "topic": .text(topic),
-          "tokens": .integer(untold.news.count), "error": .text("\(error)"),
+          "tokens": .integer(pending.news.count), "error": .text("\(error)"),
         ])
     }
     let segment = run.segment
-    try await lane.retry.persistent("take told news out of Redis", for: segment.event) {
-      try await lane.record.forget(untold.notes, of: segment)
+    try await lane.retry.persistent("take published token news out of Redis", for: segment.event) {
+      try await lane.record.forget(pending.notes, of: segment)
     }
-    run.tally.untold = UntoldNews()
+    run.tally.pendingChanges = PendingTokenChanges()
   }
 
-  /// Writes the verdicts that are left, and tells what they came to.
+  /// Writes the verdicts that are left, and publishes what they came to.
   func settle(_ run: SegmentRun) async throws {
     guard lane.options.ingest.tokensTopic != nil else { return }
     if !run.tally.verdicts.isEmpty {
@@ -46,10 +48,10 @@ final class TokenNewsWriter {
         try await lane.record.prune(run.segment, run.tally, now: lane.now)
       }
     }
-    try await tell(run)
+    try await publish(run)
   }
 
-  /// Tells what another worker has noted of the segment, and could not tell.
+  /// Publishes what another worker has noted of the segment, and could not publish.
   func takeUp(_ notes: [String], _ run: SegmentRun) async throws {
     lane.log.notice(
       "token news that a worker left behind when it died are published",
@@ -57,7 +59,7 @@ final class TokenNewsWriter {
     try await lane.retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
       try await lane.record.takeUp(notes, of: run.segment, run.tally, now: lane.now)
     }
-    try await tell(run)
+    try await publish(run)
   }
 
   /// As `settle`, where the script that settles does not look: of a segment that goes to the dead
