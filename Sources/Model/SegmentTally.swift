@@ -31,8 +31,8 @@ package final class SegmentTally {
   private var acceptedElsewhere = [Int](repeating: 0, count: Destination.maximum)
   /// What became of the verdicts that are no longer among `verdicts`.
   package var findings = PruneFindings()
-  /// What is to be told of the verdicts that are no longer among `verdicts`.
-  package var untold = UntoldNews()
+  /// What is still to be published of the verdicts that are no longer among `verdicts`.
+  package var pendingChanges = PendingTokenChanges()
   /// Of the refused tokens, those that are unusable, by destination.
   private var unusable = [Int](repeating: 0, count: Destination.maximum)
   /// Pushes that left without an outcome and are not written down yet.

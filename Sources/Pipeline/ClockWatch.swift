@@ -11,32 +11,19 @@ final class ClockWatch {
   private static let bearableDifference: Duration = .seconds(120)
   private static let lineInterval: Duration = .seconds(60)
 
-  private let options: PipelineOptions
-  private let loop: EventLoop
-  private let ingest: IngestStage
-  private let record: RecordStage
-  private let retry: RetryUntilStopped
+  private let lane: LaneContext
   /// Of the lines on clocks that differ, one of which a minute names an event.
   private var nextLine: UInt64 = 0
   private var hasNamedEvent = false
   /// How far this worker's clock was ahead of Redis' when `compare` was called last, in ms.
   private(set) var ahead: Int64 = 0
 
-  init(
-    options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
-    retry: RetryUntilStopped
-  ) {
-    self.options = options
-    self.loop = loop
-    self.ingest = ingest
-    self.record = record
-    self.retry = retry
-  }
+  init(_ lane: LaneContext) { self.lane = lane }
 
   /// A worker whose clock is ahead must not call pushes expired that are not. One whose clock is
   /// behind takes Redis' word that they are (`SegmentRun.isLate`).
   func check(_ event: Event, redisTime: Int64) throws {
-    let now = options.wallClock()
+    let now = lane.now
     if !event.isExpired(at: now), event.isExpired(at: redisTime) {
       sayThatClockIsOff(now, redisTime, event)
     }
@@ -48,18 +35,18 @@ final class ClockWatch {
   /// Whether the event, which is early by this worker's clock, is so by Redis' too. Where it is
   /// not, this worker's clock is behind, and the event is as good as any.
   func isEarlyForRedis(_ event: Event) async throws -> Bool {
-    let redisTime = try await retry.persistent("ask Redis for the time", for: event) {
-      try await record.time()
+    let redisTime = try await lane.retry.persistent("ask Redis for the time", for: event) {
+      try await lane.record.time()
     }
-    guard !ingest.isEarly(event, at: redisTime) else { return true }
-    sayThatClockIsOff(options.wallClock(), redisTime, event)
+    guard !lane.ingest.isEarly(event, at: redisTime) else { return true }
+    sayThatClockIsOff(lane.now, redisTime, event)
     return false
   }
 
   /// How far this worker's clock is ahead of Redis' in ms; less than 0: behind.
   func compare() async throws(RecordError) -> Int64 {
-    let redisTime = try await record.time()
-    let now = options.wallClock()
+    let redisTime = try await lane.record.time()
+    let now = lane.now
     if abs(now - redisTime) > Self.bearableDifference.wholeMilliseconds {
       sayThatClockIsOff(now, redisTime, nil)
     }
@@ -69,9 +56,9 @@ final class ClockWatch {
 
   private func sayThatClockIsOff(_ now: Int64, _ redisTime: Int64, _ event: Event?) {
     // What is said of one event is not said of all in the same minute.
-    guard loop.now >= nextLine || event != nil && !hasNamedEvent else { return }
-    if loop.now >= nextLine { hasNamedEvent = false }
-    nextLine = loop.now &+ Self.lineInterval.nanoseconds
+    guard lane.loop.now >= nextLine || event != nil && !hasNamedEvent else { return }
+    if lane.loop.now >= nextLine { hasNamedEvent = false }
+    nextLine = lane.loop.now &+ Self.lineInterval.nanoseconds
     var fields: LogFields = ["milliseconds": .integer(Int(abs(now - redisTime)))]
     if let event {
       fields["event"] = .text(event.id)
@@ -81,6 +68,6 @@ final class ClockWatch {
       now < redisTime
       ? "this worker's clock is behind Redis', whose time counts; set the clocks (NTP)"
       : "this worker's clock is ahead of Redis', whose time counts; set the clocks (NTP)"
-    options.log.error(message, fields)
+    lane.log.error(message, fields)
   }
 }

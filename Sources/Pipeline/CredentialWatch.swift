@@ -1,21 +1,21 @@
 import EventLoop
 import Telemetry
 
-/// Looks again and again at the files that prove to Apple who we are, on a thread of its own: a
-/// file system that does not answer keeps nobody else. Looking finds every kind of change: a new
+/// Checks the files of the credentials for APNs every few seconds, on a thread of its own: a file
+/// system that does not answer keeps nobody else. Reading them finds every kind of change: a new
 /// file under the old name, a symbolic link set to another directory, a mount.
 final class CredentialWatch: Sendable {
   /// Somebody who puts a key in place finds it used within 15 seconds.
   private static let interval: Duration = .seconds(5)
 
   private let loop: EventLoop
-  private let look: @Sendable () -> [CredentialChange]
+  private let check: @Sendable () -> [CredentialChange]
   private let log: Log
   private let counters: WorkerCounters
 
   init(options: PipelineOptions, counters: WorkerCounters) {
     loop = options.makeLoop("credentials")
-    look = options.lookAtCredentials
+    check = options.lookAtCredentials
     log = options.log
     self.counters = counters
   }
@@ -25,11 +25,11 @@ final class CredentialWatch: Sendable {
   func stop() { loop.stop() }
 
   private func again() {
-    for change in look() { tell(change) }
+    for change in check() { report(change) }
     loop.schedule(after: Self.interval) { [weak self] in self?.again() }
   }
 
-  private func tell(_ change: CredentialChange) {
+  private func report(_ change: CredentialChange) {
     switch change {
     case .replaced(let what):
       counters.add(.credentialsReplaced)
@@ -47,6 +47,29 @@ final class CredentialWatch: Sendable {
       log.error(
         "the credentials for APNs have expired; put others in their place",
         ["credentials": .text(what)])
+    }
+  }
+}
+
+/// What has changed in the files of the credentials for APNs.
+package enum CredentialChange: Sendable, Equatable {
+  /// It is used from now on. What it is, in words.
+  case replaced(String)
+  /// The files cannot be used, and what was used before is used on. Why, in words.
+  case refused(String)
+  /// They will end within a month; said once a day.
+  case expires(String)
+  /// They have ended; said once a day.
+  case expired(String)
+
+  /// The same, with whose they are, where there are others.
+  package func of(_ name: String?) -> CredentialChange {
+    guard let name else { return self }
+    return switch self {
+    case .replaced(let what): .replaced("\(name): \(what)")
+    case .refused(let why): .refused("\(name): \(why)")
+    case .expires(let what): .expires("\(name): \(what)")
+    case .expired(let what): .expired("\(name): \(what)")
     }
   }
 }

@@ -3,7 +3,7 @@ import Telemetry
 import Text
 
 extension Log {
-  /// What Deliver tells an operator, in words.
+  /// What Deliver reports to an operator, in words.
   package func deliver(_ notice: DeliverNotice) {
     switch notice {
     case .connected(let endpoint):

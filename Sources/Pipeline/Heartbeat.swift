@@ -3,7 +3,7 @@ import Kafka
 import Record
 import Telemetry
 
-/// What a worker tells the dashboards of itself.
+/// What a worker reports of itself to the dashboards.
 struct Heartbeat: Sendable {
   let options: PipelineOptions
   let lanes: [Lane]
@@ -19,7 +19,8 @@ struct Heartbeat: Sendable {
       ("version", figures.version), ("lanes", String(figures.lanes)),
       ("partitions", String(figures.partitions)),
       ("records_in_flight", String(figures.records)),
-      ("segments_lingering", String(figures.lingering)), ("records_aside", String(figures.aside)),
+      ("segments_lingering", String(figures.awaitingAnswers)),
+      ("records_aside", String(figures.retries)),
       ("lag", String(figures.lag.values.reduce(0, +))),
       ("lag_of_partitions", Self.joined(Self.lags(figures.lag))),
       ("ready", String(figures.ready)), ("streams", String(figures.streams)),
@@ -41,5 +42,57 @@ struct Heartbeat: Sendable {
   /// Empty when there is nothing: a field that were missing would keep its last value.
   private static func joined(_ texts: [String]) -> String {
     texts.prefix(8).map { String($0.prefix(256)) }.joined(separator: "; ")
+  }
+}
+
+/// Writes the worker's heartbeat, and says when another worker does so under the same name.
+/// Confined to its lane.
+final class HeartbeatWriter {
+  private static let namesakeLineInterval: Duration = .seconds(60)
+
+  private let lane: LaneContext
+  private let clock: ClockWatch
+  private let overdue: OverdueFanOuts
+  private var hasBeaten = false
+  private var nextNamesakeLine: UInt64 = 0
+
+  init(_ lane: LaneContext, clock: ClockWatch) {
+    self.lane = lane
+    self.clock = clock
+    overdue = OverdueFanOuts(lane)
+  }
+
+  func write(_ heartbeat: Heartbeat) async {
+    for lane in heartbeat.lanes { await lane.countDeadLetters() }
+    do {
+      let clock = String(try await clock.compare())
+      let figures = await heartbeat.figures()
+      let fields = heartbeat.fields(figures) + [("clock_ahead_ms", clock)]
+      let last = try await lane.record.heartbeat(
+        worker: lane.options.workerID, instance: lane.options.instance, fields)
+      sayWhoElseBeats(last)
+      // One worker looks for all. Who waits for Kafka cannot tell what nobody works on.
+      if try await lane.record.appendSeriesPoint(now: lane.now), figures.waitsFor.isEmpty {
+        try await overdue.endAll()
+      }
+    } catch {
+      // The next beat comes soon; that Redis is away is said by whoever needs it.
+      lane.log.debug("no heartbeat", ["error": .text("\(error)")])
+    }
+  }
+
+  /// After a restart the last beat was an earlier instance's, once. Later it is ours, unless
+  /// another one lives.
+  private func sayWhoElseBeats(_ last: String?) {
+    defer { hasBeaten = true }
+    guard hasBeaten, let last, last != lane.options.instance, lane.loop.now >= nextNamesakeLine
+    else {
+      return
+    }
+    nextNamesakeLine = lane.loop.now &+ Self.namesakeLineInterval.nanoseconds
+    lane.log.warning(
+      "another worker has the same id and overwrites this one's heartbeat: give each its own "
+        + "worker.id",
+      ["worker": .text(lane.options.workerID), "instance": .text(last)])
   }
 }

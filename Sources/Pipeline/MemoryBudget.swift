@@ -5,7 +5,7 @@ import Model
 
 /// What a worker keeps in memory at most: the sum of what bounds its parts, none of which depends
 /// on how many follow. For the limit of a container: a worker that nothing holds up needs about a
-/// tenth of it, and all of it only where every place of every lane has the largest pages and
+/// tenth of it, and all of it only where every slot of every lane has the largest pages and
 /// payloads there are while Apple answers nothing.
 package struct MemoryBudget: Sendable, Equatable {
   package struct Part: Sendable, Equatable {
@@ -38,22 +38,22 @@ package struct MemoryBudget: Sendable, Equatable {
     self.lanes = lanes
     let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
     // The entries of a batch of usual pushes are an eighth of its bytes.
-    let batches = (limits.batchBytes + 2 * limits.lingeringBytes) / 8 * 9
+    let batches = (limits.batchBytes + 2 * limits.awaitingBytes) / 8 * 9
     lane = [
-      Part(name: "pages", bytes: limits.places * (expand.maximumReaderBytes + Self.preparedBytes)),
-      Part(name: "notes", bytes: limits.places * OutcomeNotes.maximumBytes),
-      Part(name: "batches", bytes: batches + limits.places * batch),
+      Part(name: "pages", bytes: limits.slots * (expand.maximumReaderBytes + Self.preparedBytes)),
+      Part(name: "notes", bytes: limits.slots * OutcomeNotes.maximumBytes),
+      Part(name: "batches", bytes: batches + limits.slots * batch),
       Part(name: "connections", bytes: connectionBytes),
       Part(
-        name: "put off",
-        bytes: (PutOffCounts.maximumOnTheirWay + LimitedSegments.maximumWaiting)
+        name: "deferred",
+        bytes: (DeferralCounts.maximumOnTheirWay + LimitedSegments.maximumWaiting)
           * ingest.maximumRecordBytes),
     ]
     process = [
       Part(
         name: "records",
         bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
-          + PutOffCounts.maximumLastTries * ingest.maximumRecordBytes),
+          + DeferralCounts.maximumLastTries * ingest.maximumRecordBytes),
       Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
       Part(name: "probes", bytes: probeBytes),
       Part(name: "program", bytes: Self.programBytes),

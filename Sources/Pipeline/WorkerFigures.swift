@@ -20,7 +20,7 @@ struct WorkerFigures: Sendable {
   let partitions: Int
   /// Records that are worked on, and those whose segments others have.
   let records: Int
-  let aside: Int
+  let retries: Int
   /// Records of the worker's partitions that are not committed yet, where Kafka has said so.
   let lag: [KafkaPartition: Int64]
   /// Those of `lag` whose records are segments.
@@ -36,8 +36,8 @@ struct WorkerFigures: Sendable {
   /// Events that the worker has segments of.
   private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
-  private(set) var places = 0
-  private(set) var lingering = 0
+  private(set) var slots = 0
+  private(set) var awaitingAnswers = 0
   private(set) var ready = 0
   private(set) var streams = 0
   private(set) var connections = 0
@@ -92,7 +92,7 @@ struct WorkerFigures: Sendable {
       memoryBudget: options.memoryBudget.bytes,
       counts: counters.snapshot(), usage: options.processUsage(),
       startTime: options.processStartTime, partitions: await pump.partitions,
-      records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
+      records: await pump.inFlight, retries: await pump.retries, lag: await pump.lag,
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
       skipped: await pump.skipped,
       lastPoll: await pump.lastPoll, log: options.log.statistics,
@@ -107,8 +107,8 @@ struct WorkerFigures: Sendable {
     claims += lane.claims
     if abs(lane.clockAhead) > abs(clockAhead) { clockAhead = lane.clockAhead }
     fanOuts.formUnion(lane.fanOuts)
-    places += lane.places
-    lingering += lane.lingering
+    slots += lane.slots
+    awaitingAnswers += lane.awaitingAnswers
     ready += lane.ready
     streams += lane.inFlight
     connections += lane.connections
@@ -175,4 +175,52 @@ struct WorkerFigures: Sendable {
   private static func add<T: Equatable>(_ texts: [T], to all: inout [T]) {
     for text in texts where !all.contains(text) { all.append(text) }
   }
+}
+
+/// How a lane is at the moment: for heartbeat and metrics.
+package struct LaneFigures: Sendable {
+  package let ready: Int
+  package let inFlight: Int
+  package let connections: Int
+  /// Pushes that may be in flight on those.
+  let streamLimit: Int
+  /// Segments that it has claimed, and those of them that have a slot.
+  let claims: Int
+  let slots: Int
+  /// The ids of the events that it has segments of.
+  let fanOuts: Set<String>
+  /// Segments whose pushes were all tried and are not all settled.
+  package let awaitingAnswers: Int
+  /// Bytes that the batches of pushes under way took at most since the lane began.
+  let mostBatchBytes: Int
+  /// How far the clock was ahead of Redis' when they were compared last, in ms; less than 0:
+  /// behind.
+  let clockAhead: Int64
+  /// Dependencies that are waited for.
+  let waitsFor: [DependencyWait]
+  /// Why there is no connection on which Redis has answered, whether or not anybody waits for it.
+  let redisTrouble: String?
+  /// What pushes cannot pass.
+  package let obstacles: [RouteObstacle]
+  /// Limits of pushes a second that hold up pushes, in words.
+  package let limits: [String]
+  /// Since the lane began: how long Apple took to answer, and how old events were when they were
+  /// read.
+  package let answerTimes: Histogram
+  package let eventAges: Histogram
+  /// Of fan-outs that the lane saw the end of.
+  let fanOutTimes: Histogram
+  let firstPushTimes: Histogram
+  /// Since the lane began: connections that opened and ended, what Apple answered, and what of that
+  /// it does not document.
+  let connectionCounts: ConnectionCounts
+  let answerCounts: AnswerCounts
+  let unknownAnswers: UnknownAnswers
+  /// Since the lane began: how long Redis took to answer, and how often it did not.
+  let redisTimes: Histogram
+  let redisFailures: Int
+  /// Connections to Redis that were there and broke.
+  let brokenRedisConnections: Int
+  /// Nil where everything is read from masters.
+  package let replicas: RedisReplicaFigures?
 }

@@ -57,13 +57,13 @@ import Threads
   @Test(arguments: [KafkaError.Code.authorization, .unknownTopic])
   func whatIsForbiddenIsToldUntilItWorks(_ code: KafkaError.Code) {
     let health = KafkaHealth(options: options)
-    health.hear(.error(KafkaError(code: .unreachable, message: "away")))
+    health.observe(.error(KafkaError(code: .unreachable, message: "away")))
     #expect(health.obstacle == nil)
-    health.hear(.error(KafkaError(code: code, message: "not for us")))
+    health.observe(.error(KafkaError(code: code, message: "not for us")))
     #expect(health.obstacle?.contains("not for us") == true)
-    health.hear(.reachable(true))
+    health.observe(.reachable(true))
     #expect(health.obstacle != nil)
-    health.hear(.assigned([]))
+    health.observe(.assigned([]))
     #expect(health.obstacle == nil && calls.withLock { $0 }.isEmpty)
   }
 

@@ -32,7 +32,7 @@ final class HeldLane: RecordRunner {
   private let state = ThreadLock(State())
 
   func run(
-    _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
+    _ message: KafkaMessage, _ kind: WorkKind, releaseSlot: @escaping @Sendable () -> Void
   ) async -> Receipt {
     let place = Place(message.source, message.offset)
     return await withCheckedContinuation { continuation in
@@ -67,7 +67,7 @@ final class HeldLane: RecordRunner {
   func clockAhead() async -> Duration? { nil }
 
   /// After which what a recovery has left is to be looked for; nil: it has left nothing.
-  func putOffRecoveries(for delay: Duration?) { state.withLock { $0.recoveryDelay = delay } }
+  func deferRecoveries(for delay: Duration?) { state.withLock { $0.recoveryDelay = delay } }
 
   /// When records were found to be lost, of each recovery.
   var recoveries: [UInt64] { state.withLock { $0.recoveries } }

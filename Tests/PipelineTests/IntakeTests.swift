@@ -45,8 +45,8 @@ import Text
     #expect(Set(resumed) == [first, second])
   }
 
-  private func places(_ places: [String: Int]) -> [ExactText: Int] {
-    Dictionary(uniqueKeysWithValues: places.map { (ExactText($0.key), $0.value) })
+  private func slots(_ taken: [String: Int]) -> [ExactText: Int] {
+    Dictionary(uniqueKeysWithValues: taken.map { (ExactText($0.key), $0.value) })
   }
 
   /// Segments of three events, as they stand in two partitions.
@@ -63,12 +63,12 @@ import Text
   }
 
   @Test(arguments: [WorkKind.segment, .bulk])
-  func theNextSegmentIsOfTheEventThatHasTheFewestPlaces(kind: WorkKind) {
+  func theNextSegmentIsOfTheEventThatHasTheFewestSlots(kind: WorkKind) {
     var intake = segments(kind)
-    #expect(intake.next(places: places(["a": 2, "b": 1]))?.message.offset == 4)
-    #expect(intake.next(places: places(["a": 2, "b": 1, "c": 1]))?.message.offset == 2)
-    #expect(intake.next(places: places(["a": 2, "b": 2, "c": 1]))?.message.offset == 0)
-    #expect(intake.next(places: [:])?.message.offset == 1)
+    #expect(intake.next(slots: slots(["a": 2, "b": 1]))?.message.offset == 4)
+    #expect(intake.next(slots: slots(["a": 2, "b": 1, "c": 1]))?.message.offset == 2)
+    #expect(intake.next(slots: slots(["a": 2, "b": 2, "c": 1]))?.message.offset == 0)
+    #expect(intake.next(slots: [:])?.message.offset == 1)
     #expect(intake.block(.init(partition: second, offset: 9)) == [second])
     #expect(intake.next() == nil, "what is left is of a partition that rests")
   }
@@ -77,7 +77,7 @@ import Text
   func othersKeepTheirOrder(kind: WorkKind) {
     var intake = segments(kind)
     for offset in 0..<6 as Range<Int64> {
-      #expect(intake.next(places: places(["a": 5, "b": 1]))?.message.offset == offset)
+      #expect(intake.next(slots: slots(["a": 5, "b": 1]))?.message.offset == offset)
     }
   }
 
@@ -108,15 +108,15 @@ import Text
     #expect(intake.assigned([first]).isEmpty)
   }
 
-  @Test func letsOtherPartitionsPassOneThatIsHeld() {
+  @Test func letsOtherPartitionsPassOneThatIsBlocked() {
     var intake = intake([first, second])
     fill(&intake, first, Intake.capacity)
     add(&intake, second, 7)
-    let record = Intake.Held(partition: first, offset: 100)
-    let other = Intake.Held(partition: first, offset: 101)
+    let record = Intake.Blocked(partition: first, offset: 100)
+    let other = Intake.Blocked(partition: first, offset: 101)
     #expect(intake.block(record) == [first])
     _ = intake.block(other)
-    // What is held does not count as full.
+    // What is blocked does not count as full.
     #expect(intake.waiting == 1)
     #expect(intake.balance().pause.isEmpty)
     #expect(intake.next()?.message.source == second)
@@ -126,11 +126,11 @@ import Text
     #expect(intake.next()?.message.offset == 0)
   }
 
-  @Test func readsNothingMoreWhenWhatIsHeldIsTooLarge() {
+  @Test func readsNothingMoreWhenWhatIsBlockedIsTooLarge() {
     var intake = intake([first, second])
     let half = Intake.maximumBytes / 2
-    let record = Intake.Held(partition: first, offset: 1, bytes: half)
-    let other = Intake.Held(partition: first, offset: 2, bytes: half)
+    let record = Intake.Blocked(partition: first, offset: 1, bytes: half)
+    let other = Intake.Blocked(partition: first, offset: 2, bytes: half)
     _ = intake.block(record)
     #expect(intake.balance().pause.isEmpty)
     _ = intake.block(other)
@@ -139,20 +139,20 @@ import Text
     #expect(intake.balance().resume == [second])
   }
 
-  @Test func doesNotResumeAHeldPartitionWithTheOthers() {
+  @Test func doesNotResumeABlockedPartitionWithTheOthers() {
     var intake = intake([first, second])
     fill(&intake, second, Intake.capacity)
     _ = intake.balance()
-    let record = Intake.Held(partition: first, offset: 1)
+    let record = Intake.Blocked(partition: first, offset: 1)
     _ = intake.block(record)
     while intake.next() != nil {}
     #expect(intake.balance().resume == [second])
     #expect(intake.unblock(record) == [first])
   }
 
-  @Test func forgetsWhatWasHeldInAPartitionThatIsTakenAway() {
+  @Test func forgetsWhatWasBlockedInAPartitionThatIsTakenAway() {
     var intake = intake([first])
-    let record = Intake.Held(partition: first, offset: 1)
+    let record = Intake.Blocked(partition: first, offset: 1)
     _ = intake.block(record)
     intake.revoked([first])
     _ = intake.assigned([first])
@@ -194,26 +194,27 @@ import Text
   @Test func asksAgainForWhatOthersWorkOn() {
     var intake = intake([first])
     let record = Intake.Record(message: message(first, 1), number: 1)
-    intake.putAside(record, until: 100)
+    intake.scheduleRetry(record, until: 100)
     add(&intake, first, 2)
     #expect(intake.next(now: 0)?.number == 2)
     #expect(intake.next(now: 0) == nil)
     _ = intake.wake(now: 100)
     #expect(intake.next(now: 100)?.number == 1)
-    intake.putAside(record, until: 200)
+    intake.scheduleRetry(record, until: 200)
     intake.revoked([first])
     _ = intake.assigned([first])
     _ = intake.wake(now: 200)
     #expect(intake.next(now: 200) == nil)
     // Of a partition that is gone nothing is kept.
-    intake.putAside(.init(message: message(second, 1), number: 3), until: 0)
-    #expect(intake.asideCount == 0)
+    intake.scheduleRetry(.init(message: message(second, 1), number: 3), until: 0)
+    #expect(intake.retryCount == 0)
   }
 
-  @Test func readsNothingMoreWhileTooMuchIsPutAside() {
+  @Test func readsNothingMoreWhileTooManyAreToBeRetried() {
     var intake = intake([first])
-    for offset in 0..<Intake.maximumAside {
-      intake.putAside(.init(message: message(first, Int64(offset)), number: offset), until: 100)
+    for offset in 0..<Intake.maximumRetries {
+      intake.scheduleRetry(
+        .init(message: message(first, Int64(offset)), number: offset), until: 100)
     }
     #expect(intake.balance().pause == [first])
     #expect(intake.balance().resume.isEmpty)

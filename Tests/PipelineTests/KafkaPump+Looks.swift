@@ -14,7 +14,7 @@ extension KafkaPump {
     return runs.first { $0.message.source == partition }?.number ?? 0
   }
 
-  var held: Int { deadLetters.heldCount }
+  var waitingLetters: Int { deadLetters.waitingCount }
   var isWaitedFor: Bool { !waiters.isEmpty }
 
   /// As Kafka says it when another member gets one of two partitions. The embedded broker drops

@@ -112,7 +112,7 @@ import Testing
       try await bed.until("it runs") { bed.lane.begun.count == 1 }
       bed.lane.end(Self.place(0, 0), .again(after: .milliseconds(50)))
       try await bed.until("it runs again") { bed.lane.begun.count == 2 }
-      #expect(await bed.pump.aside == 0)
+      #expect(await bed.pump.retries == 0)
       #expect(await bed.pump.running.count == 1)
       bed.lane.end(Self.place(0, 0), .notDone)
       try await bed.until("it has ended") { await bed.pump.running.isEmpty }

@@ -3,9 +3,9 @@ import Testing
 @testable import Pipeline
 
 @Suite struct LaneLoadsTests {
-  @Test func givesWorkToTheLeastBusyLaneUpToItsPlaces() {
+  @Test func givesWorkToTheLeastBusyLaneUpToItsSlots() {
     var loads = LaneLoads(
-      lanes: 2, eventPlaces: 1, segmentPlaces: 2, bulkPlaces: 2, stragglerPlaces: 2)
+      lanes: 2, eventSlots: 1, segmentSlots: 2, bulkSlots: 2, stragglerSlots: 2)
     let lanes = (0..<4).map { _ in loads.take(.segment) }
     #expect(lanes == [0, 1, 0, 1])
     #expect(!loads.hasRoom(.segment))
@@ -14,9 +14,9 @@ import Testing
     #expect(loads.inFlight == 4)
   }
 
-  @Test func keepsPlacesForEventsWhenSegmentsFillTheLanes() {
+  @Test func keepsSlotsForEventsWhenSegmentsFillTheLanes() {
     var loads = LaneLoads(
-      lanes: 1, eventPlaces: 1, segmentPlaces: 1, bulkPlaces: 1, stragglerPlaces: 1)
+      lanes: 1, eventSlots: 1, segmentSlots: 1, bulkSlots: 1, stragglerSlots: 1)
     _ = loads.take(.bulk)
     #expect(loads.hasRoom(.segment))
     _ = loads.take(.segment)
@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: WorkKind.allCases)
   func takesBackWhatItGave(kind: WorkKind) {
     var loads = LaneLoads(
-      lanes: 3, eventPlaces: 2, segmentPlaces: 2, bulkPlaces: 2, stragglerPlaces: 2)
+      lanes: 3, eventSlots: 2, segmentSlots: 2, bulkSlots: 2, stragglerSlots: 2)
     var taken: [Int] = []
     while let lane = loads.take(kind) { taken.append(lane) }
     #expect(taken.count == 6)

@@ -18,9 +18,9 @@ import Threads
     private let other = PushLimit(.app("a.c"), rate: 1)
     private var now: Int64 = 0
     private var came = 0
-    private(set) var vacated: [String] = []
+    private(set) var released: [String] = []
     private(set) var begun: [String] = []
-    private(set) var putOff: [String] = []
+    private(set) var deferred: [String] = []
     private(set) var stopped: [String] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -51,9 +51,10 @@ import Threads
           id: event, app: "a.b", streamer: "s1", stream: "b1", template: "go-live",
           occurredAt: 0, expiresAt: 1, fields: [:], document: []),
         slice: .plain(key: name), count: 1)
+      let slot = LaneSlot { [weak self] in self?.assumeIsolated { $0.released.append(name) } }
       return SegmentRun(
-        claim: Claim(segment: segment, owner: "w"), of: fanOut, loop: loop, memory: unbounded
-      ) { [weak self] in self?.assumeIsolated { $0.vacated.append(name) } }
+        claim: Claim(segment: segment, owner: "w"), of: fanOut, slot: slot, loop: loop,
+        memory: unbounded)
     }
 
     func come(_ names: String...) async {
@@ -65,7 +66,7 @@ import Threads
           do {
             switch try await limited.turn(of: run, at: now) {
             case .now, .later: begun.append(name)
-            case .putOff: putOff.append(name)
+            case .deferred: deferred.append(name)
             }
           } catch {
             stopped.append(name)
@@ -83,7 +84,7 @@ import Threads
     }
 
     func look() async {
-      limited.look(at: runs.keys.sorted().compactMap { runs[$0] }, now: now)
+      limited.update(runs.keys.sorted().compactMap { runs[$0] }, now: now)
       await settle()
     }
 
@@ -100,7 +101,7 @@ import Threads
     /// Each that came waits, or was told what becomes of it. Where a task runs on after a wait is
     /// the runtime's business: yielding a number of times is not enough.
     private func settle() async {
-      while limited.waitingRuns.count + begun.count + putOff.count + stopped.count < came {
+      while limited.waitingRuns.count + begun.count + deferred.count + stopped.count < came {
         await Task.yield()
       }
     }
@@ -116,7 +117,7 @@ import Threads
     await run { bed in
       await bed.come("free.0", "free.1", "free.2", "free.3", "free.4")
       #expect(await bed.begun.count == 5)
-      #expect(await bed.vacated.isEmpty)
+      #expect(await bed.released.isEmpty)
     }
   }
 
@@ -124,7 +125,7 @@ import Threads
     await run { bed in
       await bed.come("a.0", "a.1", "a.2", "a.3")
       #expect(await bed.begun == ["a.0", "a.1"])
-      #expect(await bed.vacated == ["a.0", "a.1", "a.2", "a.3"])
+      #expect(await bed.released == ["a.0", "a.1", "a.2", "a.3"])
       await bed.end("a.0")
       #expect(await bed.begun == ["a.0", "a.1", "a.2"])
       await bed.end("a.1")
@@ -202,7 +203,7 @@ import Threads
       await bed.come("a.0", "a.1")
       for number in 2..<(3 + LimitedSegments.maximumWaiting) { await bed.come("a.\(number)") }
       #expect(await bed.waiting == LimitedSegments.maximumWaiting)
-      #expect(await bed.putOff == ["a.\(2 + LimitedSegments.maximumWaiting)"])
+      #expect(await bed.deferred == ["a.\(2 + LimitedSegments.maximumWaiting)"])
     }
   }
 
@@ -225,11 +226,11 @@ import Threads
       await bed.come("free.0")
       #expect(await bed.begun.count == 71)
       await bed.look()
-      #expect(await bed.vacated.isEmpty, "no limit holds them up")
+      #expect(await bed.released.isEmpty, "no limit holds them up")
       await bed.lack()
       await bed.look()
-      #expect(await bed.vacated.count == LimitedSegments.maximum)
-      #expect(await !bed.vacated.contains("free.0"))
+      #expect(await bed.released.count == LimitedSegments.maximum)
+      #expect(await !bed.released.contains("free.0"))
       // One that has a limit takes no place when none of these would be left for it.
       await bed.rest()
       await bed.come("z.0")

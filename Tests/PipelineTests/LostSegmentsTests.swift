@@ -33,7 +33,7 @@ import Threads
     private let options: PipelineOptions
     private let broker: EmbeddedBroker
     private let producer: KafkaProducer
-    private let stages: LaneStages
+    private var contexts: [LaneContext] = []
     private let event: Event
 
     init(_ loop: EventLoop) throws {
@@ -46,14 +46,15 @@ import Threads
       options.redis = RedisOptions(port: server.port)
       options.wallClock = { [clock] in clock.withLock { $0 } }
       self.options = options
-      stages = LaneStages(options: options, loop: loop)
-      record = stages.record
-      event = try stages.ingest.event(document: Array(document.utf8))
+      let context = LaneContext(options, loop, producer)
+      contexts = [context]
+      record = context.record
+      event = try context.ingest.event(document: Array(document.utf8))
       let straggler = Straggler(
         user: "u1", member: "apns:production:com.example.live:aa", history: PushHistory())
       list = Audience.sharded(shards: 4, generation: 1, followers: 0).segments(of: event)[0]
         .straggling([straggler], number: 7)
-      stages.redis.start()
+      context.redis.start()
     }
 
     func open() async throws {
@@ -72,15 +73,14 @@ import Threads
     func worker() -> LostSegments {
       var options = options
       options.instance = "\(UInt64.random(in: .min ... .max))"
-      let retry = RetryUntilStopped(
-        timers: CancellableTimers(loop: loop), log: options.log, randomFraction: { 0 })
-      return LostSegments(
-        options: options, loop: loop, ingest: stages.ingest, record: record, retry: retry,
-        writer: RecordWriter(loop: loop, producer: producer, retry: retry))
+      let context = LaneContext(options, loop, producer)
+      contexts.append(context)
+      context.redis.start()
+      return LostSegments(context)
     }
 
     func overdue() -> OverdueFanOuts {
-      OverdueFanOuts(options: options, record: record, endings: FanOutEndings(log: options.log))
+      OverdueFanOuts(contexts[0])
     }
 
     /// In which what waits is read again.
@@ -94,7 +94,7 @@ import Threads
     }
 
     func end() {
-      stages.redis.close()
+      for context in contexts { context.redis.close() }
       producer.close(timeout: .seconds(1))
     }
   }
@@ -153,7 +153,7 @@ import Threads
       let now = try await bed.record.time()
       func look(_ seen: String) async throws -> String {
         try bed.server.cli("HSET", "ff:{e:e1}", "expires_ms", "\(now - 1)", "overdue", seen)
-        try await overdue.look()
+        try await overdue.endAll()
         return try bed.server.cli("HGET", "ff:{e:e1}", "state")
       }
       bed.advance(.seconds(900))

@@ -28,7 +28,7 @@ import Testing
     let usual = budget().bytes
     let changes: [(inout LaneLimits) -> Void] = [
       { $0.segments += 1 }, { $0.events += 1 }, { $0.stragglers += 1 },
-      { $0.lingeringBytes *= 2 }, { $0.batchBytes *= 2 }, { $0.batchPushes *= 2 },
+      { $0.awaitingBytes *= 2 }, { $0.batchBytes *= 2 }, { $0.batchPushes *= 2 },
     ]
     for change in changes {
       var limits = LaneLimits()
@@ -49,17 +49,17 @@ import Testing
     #expect(budget().description.contains(": 2 lanes of "))
   }
 
-  /// Each lane's places, what a limit holds up beside them, and what has left its place.
+  /// Each lane's slots, what a limit holds up beside them, and what has released its slot.
   @Test func aCrashIsBoundedByWhatLanesWorkOn() {
     var limits = LaneLimits()
     limits.segments = 5
     limits.bulk = 6
     limits.events = 7
     limits.stragglers = 8
-    limits.lingering = 9
+    limits.awaitingAnswers = 9
     let bound = CrashBound(lanes: 3, limits: limits, claimLifetime: .seconds(10))
     #expect(bound.working == 3 * (5 + 6 + 7 + 8 + LimitedSegments.maximum))
-    #expect(bound.lingering == 3 * 2 * 9)
+    #expect(bound.awaiting == 3 * 2 * 9)
     #expect("\(bound)".contains("10s later"))
   }
 }

@@ -16,8 +16,8 @@ import Testing
       try await bed.pump.start()
       try await bed.until("the first runs") { bed.lane.begun.count == 1 }
       bed.letters.refuse(true)
-      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
-      try await bed.until("its partition is held") { await bed.pump.held == 1 }
+      bed.lane.end(Self.place(0, 0), .deadLetter(Self.reason))
+      try await bed.until("its partition is held") { await bed.pump.waitingLetters == 1 }
       #expect(await bed.pump.waitsFor.count { $0.text.contains("the dead letters refuse") } == 1)
       try await bed.send(1)
       try await bed.until("another partition has its place") { bed.lane.begun.count == 2 }
@@ -40,7 +40,7 @@ import Testing
       try await bed.pump.start()
       try await bed.until("two run") { bed.lane.begun.count == 2 }
       bed.letters.beSilent()
-      for place in bed.lane.begun { bed.lane.end(place, .hopeless(Self.reason)) }
+      for place in bed.lane.begun { bed.lane.end(place, .deadLetter(Self.reason)) }
       try await bed.until("both are tried") { bed.letters.unanswered == 2 }
       try await bed.send(2)
       try await bed.until("another partition has a place") {
@@ -50,7 +50,7 @@ import Testing
       #expect(await bed.pump.waitsFor.contains { $0.text.contains("no answer yet") })
       bed.letters.fail()
       try await bed.until("they are written") { bed.letters.taken.count == 2 }
-      try await bed.until("they wait no longer") { await bed.pump.held == 0 }
+      try await bed.until("they wait no longer") { await bed.pump.waitingLetters == 0 }
       #expect(await bed.pump.waitsFor.isEmpty)
       try await bed.until("their partitions go on") { bed.lane.begun.count == 4 }
     }
@@ -64,34 +64,34 @@ import Testing
       try await bed.until("the first runs") { bed.lane.begun.count == 1 }
       bed.letters.refuse(true)
       bed.lane.holdNotes()
-      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
-      try await bed.until("its partition is held") { await bed.pump.held == 1 }
+      bed.lane.end(Self.place(0, 0), .deadLetter(Self.reason))
+      try await bed.until("its partition is held") { await bed.pump.waitingLetters == 1 }
       bed.letters.refuse(false)
       try await bed.until("its letter is taken") { bed.lane.noted.count == 1 }
       await bed.pump.dispatchAll()
-      #expect(await bed.pump.held == 0)
+      #expect(await bed.pump.waitingLetters == 0)
       #expect(await bed.pump.running.count == 1)
       bed.lane.takeNotes()
       try await bed.until("its partition goes on") { bed.lane.begun.count == 2 }
       bed.lane.holdNotes()
-      bed.lane.end(Self.place(0, 1), .hopeless(Self.reason))
+      bed.lane.end(Self.place(0, 1), .deadLetter(Self.reason))
       try await bed.until("the second is taken too") { bed.lane.noted.count == 2 }
       #expect(try await bed.successor(of: 0) == 1)
     }
   }
 
-  @Test func whatIsHopelessGoesToTheDeadLettersAndIsCommitted() async throws {
+  @Test func whatIsADeadLetterIsWrittenAndCommitted() async throws {
     try await PumpBed.run { bed in
       try await bed.send(0, 0)
       try await bed.pump.start()
       try await bed.until("both run") { bed.lane.begun.count == 2 }
-      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
+      bed.lane.end(Self.place(0, 0), .deadLetter(Self.reason))
       try await bed.until("it has ended") { await bed.pump.running.count == 1 }
       #expect(bed.letters.taken.map(\.value) == [Array("0".utf8)])
       let codes = bed.letters.taken[0].headers.filter { $0.name == "fanfare-error-code" }
       #expect(codes.map { $0.value } == [Array(Self.reason.code.rawValue.utf8)])
       #expect(bed.lane.noted == [Self.place(0, 0)])
-      #expect(await bed.pump.held == 0)
+      #expect(await bed.pump.waitingLetters == 0)
       #expect(try await bed.successor(of: 0) == 1)
     }
   }
@@ -104,9 +104,9 @@ import Testing
       try await bed.until("both run") { bed.lane.begun.count == 2 }
       bed.letters.refuse(true)
       for partition in [0, 1] as [Int32] {
-        bed.lane.end(Self.place(partition, 0), .hopeless(Self.reason))
+        bed.lane.end(Self.place(partition, 0), .deadLetter(Self.reason))
       }
-      try await bed.until("both are held") { await bed.pump.held == 2 }
+      try await bed.until("both are held") { await bed.pump.waitingLetters == 2 }
       let own = Self.place(0, 0)
       await bed.pump.shares(keeping: own.partition, givingUp: Self.place(1, 0).partition)
       let again = try #require(bed.lane.message(at: own))
@@ -114,10 +114,10 @@ import Testing
       try await bed.until("what stays comes again") { bed.lane.count(own) == 2 }
       // What is known of them is told at once, though this try has no answer yet.
       bed.letters.beSilent()
-      bed.lane.end(own, .hopeless(Self.reason))
+      bed.lane.end(own, .deadLetter(Self.reason))
       try await bed.until("it is tried") { bed.letters.unanswered == 1 }
       #expect(await bed.pump.waitsFor.count { $0.text.contains("the dead letters refuse") } == 1)
-      #expect(await bed.pump.held == 1)
+      #expect(await bed.pump.waitingLetters == 1)
       #expect(bed.letters.taken.isEmpty)
       bed.letters.refuse(false)
       bed.letters.fail()
@@ -134,7 +134,7 @@ import Testing
       try await bed.until("both run") { bed.lane.begun.count == 2 }
       bed.letters.beSilent()
       for partition in [0, 1] as [Int32] {
-        bed.lane.end(Self.place(partition, 0), .hopeless(Self.reason))
+        bed.lane.end(Self.place(partition, 0), .deadLetter(Self.reason))
       }
       try await bed.until("both are on their way") { bed.letters.unanswered == 2 }
       let second = try bed.member()
@@ -147,7 +147,7 @@ import Testing
         bed.lane.count(Self.place(1 - others, 0)) == 2
       }
       #expect(bed.letters.taken.isEmpty, "what is another's is not written here")
-      bed.lane.end(Self.place(1 - others, 0), .hopeless(Self.reason))
+      bed.lane.end(Self.place(1 - others, 0), .deadLetter(Self.reason))
       try await bed.until("it is written", polling: second) { bed.letters.taken.count == 1 }
       try await bed.until("it has ended", polling: second) { await bed.pump.running.isEmpty }
       let partition = KafkaPartition(topic: PumpBed.topic, partition: 1 - others)
@@ -162,8 +162,8 @@ import Testing
       try await bed.pump.start()
       try await bed.until("it runs") { bed.lane.begun.count == 1 }
       bed.letters.refuse(true)
-      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
-      try await bed.until("its partition is held") { await bed.pump.held == 1 }
+      bed.lane.end(Self.place(0, 0), .deadLetter(Self.reason))
+      try await bed.until("its partition is held") { await bed.pump.waitingLetters == 1 }
       let began = ContinuousClock.now
       #expect(await !bed.pump.drain(timeout: .seconds(120)))
       #expect(ContinuousClock.now - began < .seconds(60))

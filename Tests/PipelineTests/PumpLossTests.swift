@@ -50,7 +50,7 @@ import Testing
     func lose(_ topic: String, _ time: UInt64) {
       let partition = KafkaPartition(topic: topic, partition: 0)
       losses.note(partition, 0..<1, now: time * second)
-      losses.hold(partition, 0, Int(time), now: time * second)
+      losses.block(partition, 0, Int(time), now: time * second)
     }
     lose(Self.ingest.segmentsTopic, 1)
     #expect(losses.begin(now: 2 * second) == nil)
@@ -83,7 +83,7 @@ import Testing
   @Test func nothingBehindAGapIsCommittedBeforeItsSegmentsArePlannedAgain() async throws {
     try await PumpBed.run { bed in
       let partition = KafkaPartition(topic: Self.ingest.segmentsTopic, partition: 0)
-      bed.lane.putOffRecoveries(for: .zero)
+      bed.lane.deferRecoveries(for: .zero)
       try await bed.send(0)
       try await bed.pump.start()
       try await bed.until("it has partitions") { !bed.lane.begun.isEmpty }
@@ -92,7 +92,7 @@ import Testing
       try await bed.until("they are looked for") { !bed.lane.recoveries.isEmpty }
       let offered = await bed.pump.offeredOnRevoke()[partition] ?? 0
       #expect(offered <= 3)
-      bed.lane.putOffRecoveries(for: nil)
+      bed.lane.deferRecoveries(for: nil)
       try await bed.until("all before the end is done") {
         await bed.pump.offeredOnRevoke()[partition] == 8
       }

@@ -38,12 +38,12 @@ import Testing
     #expect(dispatch.partitions == 3)
   }
 
-  @Test func lanesTakeTurnsAndKindsHaveTheirOwnPlaces() throws {
+  @Test func lanesTakeTurnsAndKindsHaveTheirOwnSlots() throws {
     let bed = dispatching()
     #expect(try bed.receive(Self.first, 0) == [.begin(run: 1)])
     #expect(try bed.receive(Self.first, 1) == [.begin(run: 2)])
     #expect(Set([1, 2].compactMap { bed.running[$0]?.lane }) == [0, 1])
-    #expect(try bed.receive(Self.second, 0).isEmpty, "all places are taken")
+    #expect(try bed.receive(Self.second, 0).isEmpty, "all slots are taken")
     #expect(try bed.receive(Self.stragglers, 0) == [.begin(run: 3)])
     #expect(bed.running[3]?.kind == .straggler)
     #expect(bed.beginWaiting().isEmpty)
@@ -55,17 +55,17 @@ import Testing
   }
 
   /// An event has a place for the segments that are worked on, and no longer for those that were.
-  @Test func eventsTakeTurnsForPlaces() throws {
+  @Test func eventsTakeTurnsForSlots() throws {
     let segments = KafkaPartition(topic: Self.ingest.segmentsTopic, partition: 0)
     let bed = dispatching()
     #expect(bed.assigned([segments]).isEmpty)
     for (offset, key) in ["a/0", "a/1", "a/2", "a/3", "b/0", "b/1"].enumerated() {
       _ = try bed.receive(segments, Int64(offset), key: key)
     }
-    #expect(bed.places == ["a": 2])
-    bed.vacate(1)
+    #expect(bed.slots == ["a": 2])
+    bed.releaseSlot(1)
     #expect(bed.offsets(bed.beginWaiting()) == [4], "the first of b")
-    #expect(bed.places == ["a": 1, "b": 1])
+    #expect(bed.slots == ["a": 1, "b": 1])
     #expect(bed.end(2) != nil)
     #expect(bed.offsets(bed.beginWaiting()) == [2])
     #expect(bed.end(1) != nil, "it had left its place")
@@ -77,8 +77,8 @@ import Testing
   @Test func aPlaceThatWasLeftIsNotGivenBackAgain() throws {
     let bed = dispatching()
     for offset in 0..<4 as Range<Int64> { _ = try bed.receive(Self.first, offset) }
-    bed.vacate(1)
-    bed.vacate(1)
+    bed.releaseSlot(1)
+    bed.releaseSlot(1)
     #expect(bed.offsets(bed.beginWaiting()) == [2])
     #expect(bed.running.count == 3)
     #expect(bed.end(1) != nil)
@@ -127,11 +127,11 @@ import Testing
     let bed = dispatching()
     _ = try bed.receive(Self.first, 0)
     let run = try #require(bed.end(1))
-    bed.putAside(run, until: 100)
-    #expect(bed.dispatch.aside == 1)
+    bed.scheduleRetry(run, until: 100)
+    #expect(bed.dispatch.retries == 1)
     #expect(bed.wake(now: 99).isEmpty)
     #expect(bed.offsets(bed.wake(now: 100)) == [0])
-    #expect(bed.dispatch.aside == 0)
+    #expect(bed.dispatch.retries == 0)
   }
 
   @Test func stragglersRestAndTheirPartitionWithThem() throws {
@@ -146,7 +146,7 @@ import Testing
     let bed = dispatching()
     for offset in 0..<3 as Range<Int64> { _ = try bed.receive(Self.first, offset) }
     _ = try bed.receive(Self.second, 0)
-    #expect(bed.hold(1) == [.pause([Self.first])])
+    #expect(bed.block(1) == [.pause([Self.first])])
     // The place is another partition's: the next of its own waits.
     let begun = bed.beginWaiting()
     #expect(begun == [.begin(run: 3)])
@@ -155,10 +155,10 @@ import Testing
     _ = bed.end(2)
     #expect(bed.beginWaiting().isEmpty)
     let held = try #require(bed.running[1])
-    #expect(bed.release(held) == [.resume([Self.first])])
-    #expect(bed.release(held).isEmpty, "once")
+    #expect(bed.unblock(held) == [.resume([Self.first])])
+    #expect(bed.unblock(held).isEmpty, "once")
     #expect(bed.offsets(bed.beginWaiting()) == [2])
-    #expect(bed.hold(99).isEmpty)
+    #expect(bed.block(99).isEmpty)
   }
 
   @Test func ofPartitionsThatGoOnlyWhatRunsGoesOn() throws {
@@ -169,10 +169,10 @@ import Testing
     #expect(bed.running.count == 2)
     let run = try #require(bed.end(1))
     #expect(bed.beginWaiting().isEmpty, "what waited is forgotten")
-    bed.putAside(run, until: 0)
-    #expect(bed.dispatch.aside == 0)
+    bed.scheduleRetry(run, until: 0)
+    #expect(bed.dispatch.retries == 0)
     // Nothing holds a partition that is another's.
-    #expect(bed.hold(2).isEmpty)
+    #expect(bed.block(2).isEmpty)
   }
 
   @Test func aDrainBeginsNothingMore() throws {
@@ -185,8 +185,8 @@ import Testing
     }
     #expect(Set(paused) == [Self.first, Self.second, Self.stragglers])
     let run = try #require(bed.end(1))
-    bed.putAside(run, until: 0)
-    #expect(bed.dispatch.aside == 0)
+    bed.scheduleRetry(run, until: 0)
+    #expect(bed.dispatch.retries == 0)
     #expect(bed.beginWaiting().isEmpty)
     #expect(bed.wake(now: 1).isEmpty)
     // What comes now is paused as well.
@@ -202,9 +202,9 @@ private final class Dispatching {
   private(set) var dispatch: RecordDispatch
   var running: RunningRecords { dispatch.running }
   /// Of segments, by event.
-  var places: [String: Int] {
+  var slots: [String: Int] {
     Dictionary(
-      uniqueKeysWithValues: running.places(of: .segment).map { ($0.key.text, $0.value) })
+      uniqueKeysWithValues: running.slots(of: .segment).map { ($0.key.text, $0.value) })
   }
 
   init(_ dispatch: RecordDispatch) { self.dispatch = dispatch }
@@ -229,13 +229,13 @@ private final class Dispatching {
   }
   func wake(now: UInt64) -> [RecordDispatch.Step] { dispatch.wake(now: now) }
   func beginWaiting() -> [RecordDispatch.Step] { dispatch.beginWaiting(now: 0) }
-  func vacate(_ run: Int) { dispatch.vacate(run) }
+  func releaseSlot(_ run: Int) { dispatch.releaseSlot(run) }
   func end(_ run: Int) -> RunningRecords.Run? { dispatch.end(run) }
-  func putAside(_ run: RunningRecords.Run, until due: UInt64) {
-    dispatch.putAside(run, until: due)
+  func scheduleRetry(_ run: RunningRecords.Run, until due: UInt64) {
+    dispatch.scheduleRetry(run, until: due)
   }
-  func hold(_ run: Int) -> [RecordDispatch.Step] { dispatch.hold(run) }
-  func release(_ run: RunningRecords.Run) -> [RecordDispatch.Step] { dispatch.release(run) }
+  func block(_ run: Int) -> [RecordDispatch.Step] { dispatch.block(run) }
+  func unblock(_ run: RunningRecords.Run) -> [RecordDispatch.Step] { dispatch.unblock(run) }
 
   /// The offsets of the records that begin.
   func offsets(_ steps: [RecordDispatch.Step]) -> [Int64] {

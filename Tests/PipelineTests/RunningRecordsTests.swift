@@ -40,12 +40,12 @@ import Testing
     let run = running.begin(.init(message: message(7), number: 1), .straggler, lane: 2)
     #expect(running.contains(anyOf: [KafkaPartition(topic: "t", partition: 3)]))
     #expect(!running.contains(anyOf: [KafkaPartition(topic: "t", partition: 4)]))
-    let place = running.vacate(run)
-    #expect(place?.kind == .straggler && place?.lane == 2)
-    #expect(running.vacate(run) == nil)
+    let slot = running.releaseSlot(run)
+    #expect(slot?.kind == .straggler && slot?.lane == 2)
+    #expect(running.releaseSlot(run) == nil)
     #expect(running.count == 1)
     _ = running.end(run)
-    #expect(running.vacate(run) == nil)
+    #expect(running.releaseSlot(run) == nil)
     #expect(running.end(run) == nil)
   }
 }

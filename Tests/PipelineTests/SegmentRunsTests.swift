@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-/// Which segments keep a place of their lane.
+/// Which segments keep a slot of their lane.
 @Suite struct SegmentRunsTests {
   private static let event = Event(
     id: "e1", app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
@@ -19,9 +19,8 @@ import Testing
   private func run(_ slice: Segment.Slice, recordBytes: Int = 0) -> SegmentRun {
     let claim = Claim(
       segment: Segment(event: Self.event, slice: slice, count: 1), owner: "w/1/0.1")
-    let run = SegmentRun(claim: claim, loop: loop, memory: unbounded, vacate: {})
-    run.recordBytes = recordBytes
-    return run
+    return SegmentRun(
+      claim: claim, recordBytes: recordBytes, slot: LaneSlot {}, loop: loop, memory: unbounded)
   }
 
   private func plain(_ recordBytes: Int = 0) -> SegmentRun {
@@ -30,17 +29,17 @@ import Testing
 
   private func stragglers() -> SegmentRun { run(.stragglers(Self.list)) }
 
-  private func runs(lingering: Int = 2, bytes: Int = 1_000) -> SegmentRuns {
+  private func runs(awaiting: Int = 2, bytes: Int = 1_000) -> SegmentRuns {
     var limits = LaneLimits()
-    limits.lingering = lingering
-    limits.lingeringBytes = bytes
+    limits.awaitingAnswers = awaiting
+    limits.awaitingBytes = bytes
     return SegmentRuns(limits: limits, loop: loop)
   }
 
-  private func linger(_ run: SegmentRun, in runs: SegmentRuns) {
+  private func awaitAnswers(_ run: SegmentRun, in runs: SegmentRuns) {
     runs.begin(run)
-    run.isLingering = true
-    run.leavePlace()
+    run.lead(to: .awaitingAnswers(.whole))
+    run.slot.release()
   }
 
   @Test func knowsWhatRuns() {
@@ -52,50 +51,50 @@ import Testing
     #expect(runs.contains(first) && runs.all.count == 2)
     runs.end(first)
     #expect(!runs.contains(first) && runs.contains(second))
-    #expect(runs.lingering == 0)
-    second.isLingering = true
-    #expect(runs.lingering == 1)
+    #expect(runs.awaitingAnswers == 0)
+    second.lead(to: .awaitingAnswers(.whole))
+    #expect(runs.awaitingAnswers == 1)
   }
 
-  @Test func soManyLingerAndAsManyListsOfStragglers() {
+  @Test func soManyAwaitAnswersAndAsManyListsOfStragglers() {
     defer { loop.stop() }
-    let runs = runs(lingering: 2)
-    linger(plain(), in: runs)
-    #expect(runs.mayLinger(plain()))
-    linger(plain(), in: runs)
-    #expect(!runs.mayLinger(plain()))
-    #expect(runs.mayLinger(stragglers()))
-    linger(stragglers(), in: runs)
-    linger(stragglers(), in: runs)
-    #expect(!runs.mayLinger(stragglers()))
+    let runs = runs(awaiting: 2)
+    awaitAnswers(plain(), in: runs)
+    #expect(runs.mayReleaseSlot(plain()))
+    awaitAnswers(plain(), in: runs)
+    #expect(!runs.mayReleaseSlot(plain()))
+    #expect(runs.mayReleaseSlot(stragglers()))
+    awaitAnswers(stragglers(), in: runs)
+    awaitAnswers(stragglers(), in: runs)
+    #expect(!runs.mayReleaseSlot(stragglers()))
   }
 
   /// A record counts twice, for what was read of it.
-  @Test func whatLingersIsBoundedInMemoryButOneMayAlways() {
+  @Test func whoAwaitsAnswersIsBoundedInMemoryButOneMayAlways() {
     defer { loop.stop() }
-    let runs = runs(lingering: 10, bytes: 1_000)
-    #expect(runs.mayLinger(plain(5_000)))
-    linger(plain(300), in: runs)
-    #expect(runs.mayLinger(plain(200)))
-    #expect(!runs.mayLinger(plain(201)))
+    let runs = runs(awaiting: 10, bytes: 1_000)
+    #expect(runs.mayReleaseSlot(plain(5_000)))
+    awaitAnswers(plain(300), in: runs)
+    #expect(runs.mayReleaseSlot(plain(200)))
+    #expect(!runs.mayReleaseSlot(plain(201)))
   }
 
-  @Test func listsOfSlowRoutesLeaveTheirPlacesAsManyAsAreBearable() {
+  @Test func listsOfSlowRoutesReleaseTheirSlotsAsManyAsAreBearable() {
     defer { loop.stop() }
     let runs = runs()
     let others = plain()
     runs.begin(others)
-    let lists = (0...SegmentRuns.maximumWithoutPlace).map { _ in stragglers() }
+    let lists = (0...SegmentRuns.maximumWithoutSlot).map { _ in stragglers() }
     for list in lists { runs.begin(list) }
-    runs.leavePlaces { _, _ in false }
-    #expect(lists.allSatisfy { $0.hasPlace })
-    runs.leavePlaces { route, _ in route.destination == .production }
-    #expect(lists.count(where: \.hasPlace) == 1)
-    runs.leavePlaces { _, _ in true }
-    #expect(lists.count(where: \.hasPlace) == 1 && others.hasPlace)
+    runs.releaseSlots { _, _ in false }
+    #expect(lists.allSatisfy { $0.slot.isHeld })
+    runs.releaseSlots { route, _ in route.destination == .production }
+    #expect(lists.count(where: \.slot.isHeld) == 1)
+    runs.releaseSlots { _, _ in true }
+    #expect(lists.count(where: \.slot.isHeld) == 1 && others.slot.isHeld)
     // Who has settled makes room for the next.
-    if let gone = lists.first(where: { !$0.hasPlace }) { runs.end(gone) }
-    runs.leavePlaces { _, _ in true }
-    #expect(lists.allSatisfy { !$0.hasPlace })
+    if let gone = lists.first(where: { !$0.slot.isHeld }) { runs.end(gone) }
+    runs.releaseSlots { _, _ in true }
+    #expect(lists.allSatisfy { !$0.slot.isHeld })
   }
 }

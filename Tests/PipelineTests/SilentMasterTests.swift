@@ -18,11 +18,11 @@ import Transport
   /// Confined to one loop, as a lane's.
   private final class Bed {
     let loop: EventLoop
-    let stages: LaneStages
+    let context: LaneContext
     let runs: SegmentRuns
-    let claims: ClaimKeeper
+    let claims: SegmentClaims
     let leases: LimitLeases
-    let brakes: BrakeWatch
+    let controls: FanOutControlWatch
     /// Of the master that falls silent; they are there before the others.
     private(set) var silent: [SegmentRun] = []
     private(set) var others: [SegmentRun] = []
@@ -37,31 +37,19 @@ import Transport
       // Nobody gives up before the test is over.
       options.redis.commandTimeout = .seconds(900)
       options.redis.checkInterval = .seconds(900)
-      stages = LaneStages(options: options, loop: loop)
-      let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
-      let retry = RetryUntilStopped(
-        timers: CancellableTimers(loop: loop), log: options.log, randomFraction: { 0 })
-      let clock = ClockWatch(
-        options: options, loop: loop, ingest: ingest, record: record, retry: retry)
-      let labels = StragglerLabels(
-        options: options, ingest: ingest, render: stages.render, deliver: deliver,
-        times: StragglerTimes(delay: .seconds(1), wallClock: { 0 }))
-      let leases = LimitLeases(options: options, loop: loop, record: record, deliver: deliver)
-      self.leases = leases
-      runs = SegmentRuns(limits: options.limits, loop: loop) { leases.limits(of: $0) }
-      claims = ClaimKeeper(
-        options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
-        clock: clock, labels: labels, runs: runs, counters: WorkerCounters())
-      brakes = BrakeWatch(
-        options: options, loop: loop, record: record, deliver: deliver, runs: runs,
-        limited: LimitedSegments())
+      context = LaneContext(options, loop)
+      let segments = SegmentRunner(context, clock: ClockWatch(context))
+      runs = segments.runs
+      claims = segments.claims
+      leases = segments.leases
+      controls = FanOutControlWatch(context, segments)
       let slots = 0..<(RedisSlot.count * 2 / 3)
       let events = (0..<100).map { "e\($0)" }
       let isSilent = { [keyspace] in !slots.contains(RedisSlot(keyspace.event(id: $0)).number) }
       silent = events.filter(isSilent).prefix(6).map(begin)
       others = events.filter { !isSilent($0) }.prefix(4).map(begin)
       #expect(silent.count == 6 && others.count == 4)
-      stages.redis.start()
+      context.redis.start()
     }
 
     private func begin(_ id: String) -> SegmentRun {
@@ -69,13 +57,13 @@ import Transport
         id: id, app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
         expiresAt: .max, pushesPerSecond: 100, fields: [:], document: [])
       let segment = Segment(event: event, slice: .shard(index: 0, generation: 1), count: 1)
-      let run = runs.make(Claim(segment: segment, owner: "w"), recordBytes: 0) {}
+      let run = runs.make(Claim(segment: segment, owner: "w"), recordBytes: 0, LaneSlot {})
       runs.begin(run)
       return run
     }
 
     func another(_ run: SegmentRun) -> SegmentRun {
-      runs.make(Claim(segment: run.segment, owner: "another"), recordBytes: 0) {}
+      runs.make(Claim(segment: run.segment, owner: "another"), recordBytes: 0, LaneSlot {})
     }
 
     func fill() throws {
@@ -89,7 +77,7 @@ import Transport
     func silence() { cluster.masters[2].freeze() }
 
     func end() {
-      stages.redis.close()
+      context.redis.close()
       cluster.masters[2].resume()
     }
 
@@ -124,7 +112,7 @@ import Transport
     }
 
     private func ask(_ words: String...) async throws -> RedisReply {
-      let replies = try await stages.redis.execute(RedisPipeline(words))
+      let replies = try await context.redis.execute(RedisPipeline(words))
       if let error = replies[0].error { throw error }
       return replies[0]
     }
@@ -207,13 +195,13 @@ import Transport
       #expect(limits.count == 10)
       bed.use(all)
       try await bed.until("all to have some") {
-        bed.leases.look(isolation: lane)
+        bed.leases.renew(isolation: lane)
         return limits.allSatisfy { $0.tokens > 0 }
       }
       bed.silence()
       bed.use(all)
       try await bed.until("the others to have some") {
-        bed.leases.look(isolation: lane)
+        bed.leases.renew(isolation: lane)
         return bed.others.flatMap(\.tally.fanOut.limits).allSatisfy { $0.tokens > 0 }
       }
     }
@@ -224,23 +212,23 @@ import Transport
     try await run { lane, bed in
       bed.use(bed.others)
       try await bed.until("all to have some") {
-        bed.leases.look(isolation: lane)
+        bed.leases.renew(isolation: lane)
         return bed.others.flatMap(\.tally.fanOut.limits).allSatisfy { $0.tokens > 0 }
       }
       #expect(bed.leases.waitsFor.isEmpty)
       try bed.fill()
       bed.use(bed.others)
       try await bed.until("the limits to wait") {
-        bed.leases.look(isolation: lane)
+        bed.leases.renew(isolation: lane)
         return bed.leases.waitsFor.count >= bed.others.count
       }
       let first = try #require(bed.leases.waitsFor.first)
       #expect(first.cause == .redis && first.text.contains("OOM"))
       #expect(first.text.hasPrefix("pushes of a limit (event e"))
-      #expect(bed.stages.redisRoundTrips.failures > 0)
+      #expect(bed.context.redisRoundTrips.failures > 0)
       try bed.empty()
       try await bed.until("nothing to wait") {
-        bed.leases.look(isolation: lane)
+        bed.leases.renew(isolation: lane)
         return bed.leases.waitsFor.isEmpty
       }
     }
@@ -250,7 +238,7 @@ import Transport
     try await run { lane, bed in
       try await bed.pause(bed.silent + bed.others)
       bed.silence()
-      bed.brakes.look()
+      bed.controls.check()
       try await bed.until("the others to be paused") {
         bed.others.allSatisfy { $0.tally.fanOut.brake == .paused }
       }

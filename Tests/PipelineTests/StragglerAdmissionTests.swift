@@ -52,10 +52,10 @@ import Testing
   private func ofEventsThatGetNowhereAFewAreWorkedOn(state: RouteState) {
     var admission = StragglerAdmission()
     let bytes = StragglerAdmission.maximumStuckBytes / 2
-    let decision = Decision.workWithoutPlace(.production, bytes: bytes)
+    let decision = Decision.workWithoutSlot(.production, bytes: bytes)
     #expect(admit(&admission, label(), state, bytes: bytes) == decision)
     #expect(admit(&admission, label(), state, bytes: bytes) == decision)
-    #expect(admit(&admission, label(), state, bytes: 1) == .putOff)
+    #expect(admit(&admission, label(), state, bytes: 1) == .deferred)
     // Others are not kept waiting.
     #expect(admit(&admission, label(), Self.open) == .work)
     admission.end(decision)
@@ -69,46 +69,46 @@ import Testing
   @Test func oneAtATimeAsksAClosedRoute() {
     var admission = StragglerAdmission()
     #expect(admit(&admission, label(), Self.closed) == probe())
-    #expect(admit(&admission, label(), Self.closed) == .putOff)
+    #expect(admit(&admission, label(), Self.closed) == .deferred)
     #expect(admit(&admission, label(Self.other), Self.closed) == probe(Self.other))
-    // What was put off changes nothing when it ends.
-    admission.end(.putOff)
+    // What was deferred changes nothing when it ends.
+    admission.end(.deferred)
     admission.end(.work)
-    #expect(admit(&admission, label(), Self.closed) == .putOff)
+    #expect(admit(&admission, label(), Self.closed) == .deferred)
     admission.end(probe())
     #expect(admit(&admission, label(), Self.closed) == probe())
-    #expect(admit(&admission, label(), Self.closed) == .putOff)
+    #expect(admit(&admission, label(), Self.closed) == .deferred)
   }
 
   @Test func whoWasNotRefusedDoesNotStandBehindThoseThatWere() {
     var admission = StragglerAdmission()
     #expect(admit(&admission, label(isRefused: true), Self.held) == probe(isRefused: true))
-    #expect(admit(&admission, label(isRefused: true), Self.held) == .putOff)
+    #expect(admit(&admission, label(isRefused: true), Self.held) == .deferred)
     for _ in 0..<StragglerAdmission.maximumAsking {
       #expect(admit(&admission, label(), Self.held) == probe())
     }
-    #expect(admit(&admission, label(), Self.held) == .putOff)
+    #expect(admit(&admission, label(), Self.held) == .deferred)
     admission.end(probe())
-    #expect(admit(&admission, label(isRefused: true), Self.held) == .putOff)
+    #expect(admit(&admission, label(isRefused: true), Self.held) == .deferred)
     #expect(admit(&admission, label(), Self.held) == probe())
     // Of a route that is only closed one asks, also beside those that ask for a held one.
-    #expect(admit(&admission, label(), Self.closed) == .putOff)
+    #expect(admit(&admission, label(), Self.closed) == .deferred)
   }
 
   @Test func aSlowEnvironmentHasAsMuchAsKeepsItBusy() {
     var admission = StragglerAdmission()
     let half = StragglerAdmission.maximumSlowBytes / 2
     let first = admit(&admission, label(), Self.slow, bytes: half)
-    #expect(first == .workWithoutPlace(.production, bytes: half))
+    #expect(first == .workWithoutSlot(.production, bytes: half))
     let second = admit(&admission, label(Self.other), Self.slow, bytes: half)
     #expect(second == first)
-    #expect(admit(&admission, label(), Self.slow, bytes: 1) == .putOff)
+    #expect(admit(&admission, label(), Self.slow, bytes: 1) == .deferred)
     let sandbox = PushRoute(destination: .sandbox, topic: "a.b")
     #expect(
       admit(&admission, label(sandbox), Self.slow, bytes: 1)
-        == .workWithoutPlace(.sandbox, bytes: 1))
+        == .workWithoutSlot(.sandbox, bytes: 1))
     admission.end(first)
-    #expect(admit(&admission, label(), Self.slow, bytes: half + 1) == .putOff)
+    #expect(admit(&admission, label(), Self.slow, bytes: half + 1) == .deferred)
     #expect(admit(&admission, label(), Self.slow, bytes: half) == first)
   }
 
@@ -116,8 +116,8 @@ import Testing
     var admission = StragglerAdmission()
     let bytes = StragglerAdmission.maximumSlowBytes + 1
     let first = admit(&admission, label(), Self.slow, bytes: bytes)
-    #expect(first == .workWithoutPlace(.production, bytes: bytes))
-    #expect(admit(&admission, label(), Self.slow, bytes: 1) == .putOff)
+    #expect(first == .workWithoutSlot(.production, bytes: bytes))
+    #expect(admit(&admission, label(), Self.slow, bytes: 1) == .deferred)
     admission.end(first)
     #expect(admit(&admission, label(), Self.slow, bytes: bytes) == first)
   }
@@ -127,7 +127,7 @@ import Testing
     var admission = StragglerAdmission()
     let both = RouteState(isClosed: true, isSlow: true)
     #expect(admit(&admission, label(), both) == probe())
-    #expect(admit(&admission, label(), both) == .putOff)
+    #expect(admit(&admission, label(), both) == .deferred)
   }
 
   @Test(arguments: [
@@ -136,8 +136,8 @@ import Testing
   ])
   func isNotAskedBeforeAppleWantsToBe(state: StragglerAdmission.RouteState) {
     var admission = StragglerAdmission()
-    #expect(admit(&admission, label(askAgainAt: Self.now + 1), state) == .putOff)
-    #expect(admit(&admission, label(askAgainAt: Self.now), state) != .putOff)
+    #expect(admit(&admission, label(askAgainAt: Self.now + 1), state) == .deferred)
+    #expect(admit(&admission, label(askAgainAt: Self.now), state) != .deferred)
   }
 
   /// What has its last try, or of which nothing is known, is worked on whatever its route is.
@@ -154,6 +154,6 @@ import Testing
       #expect(admit(&admission, late, state, left: nil) == .work)
       #expect(admit(&admission, label(nil), state) == .work)
     }
-    #expect(admit(&admission, late, state, left: .milliseconds(1_501)) == .putOff)
+    #expect(admit(&admission, late, state, left: .milliseconds(1_501)) == .deferred)
   }
 }

@@ -48,16 +48,15 @@ import Testing
   ) async throws -> (written: StragglerLabel, read: StragglerLabel) {
     var options = PumpBed.options(KafkaOptions(bootstrapServers: ""), MemorySink())
     options.wallClock = { 1_000 }
+    options.straggleDelay = .seconds(1)
     if knowsTemplate { options.templates = [try #require(Self.template(type))] }
     let (ready, topic) = (options, options.ingest.stragglersTopic)
     let text = document.split(separator: "%").joined(separator: type.rawValue)
     return try await EventLoop.temporary("test") {
       (lane: isolated LoopActor, loop: EventLoop) async throws in
-      let stages = LaneStages(options: ready, loop: loop)
-      let labels = StragglerLabels(
-        options: ready, ingest: stages.ingest, render: stages.render, deliver: stages.deliver,
-        times: StragglerTimes(delay: .seconds(1), wallClock: { 1_000 }))
-      let event = stages.ingest.decode(
+      let context = LaneContext(ready, loop)
+      let labels = StragglerLabels(context)
+      let event = context.ingest.decode(
         KafkaMessage(
           topic: ready.ingest.eventsTopic, partition: 0, offset: 0, key: nil,
           value: Array(text.utf8)), now: 1_000)

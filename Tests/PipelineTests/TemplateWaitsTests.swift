@@ -20,7 +20,7 @@ import Testing
   }
 
   private func isOver(_ receipt: Receipt) -> Bool {
-    guard case .hopeless(let error) = receipt else { return false }
+    guard case .deadLetter(let error) = receipt else { return false }
     return error.code == .unknownTemplate
   }
 

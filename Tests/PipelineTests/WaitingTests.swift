@@ -183,22 +183,22 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress(tally: SegmentTally(), loop: loop, memory: unbounded)
-      progress.tally.willSend(1)
-      let batches = (0..<SegmentProgress.maximumBatches).map { _ in batch() }
-      for batch in batches.dropLast() { progress.watch(batch) }
-      #expect(await progress.reached(.room))
-      progress.watch(batches[batches.count - 1])
-      #expect(await !progress.reached(.roomOrStalled, within: .milliseconds(1)))
-      #expect(progress.roomWait(atMost: .seconds(2)) == .zero)
+      let run = segmentRun(loop, unbounded)
+      run.tally.willSend(1)
+      let batches = (0..<SegmentRun.maximumBatches).map { _ in batch() }
+      for batch in batches.dropLast() { run.watch(batch) }
+      #expect(await run.reached(.room))
+      run.watch(batches[batches.count - 1])
+      #expect(await !run.reached(.roomOrStalled, within: .milliseconds(1)))
+      #expect(run.roomWait(atMost: .seconds(2)) == .zero)
       loop.schedule(after: .milliseconds(5)) { batches[3].settle(0, .accepted) }
-      #expect(await progress.reached(.roomOrStalled))
-      #expect(await !progress.reached(.allSettled, within: .milliseconds(1)))
+      #expect(await run.reached(.roomOrStalled))
+      #expect(await !run.reached(.allSettled, within: .milliseconds(1)))
       loop.schedule(after: .milliseconds(5)) {
         for (index, batch) in batches.enumerated() where index != 3 { batch.settle(0, .expired) }
       }
-      #expect(await progress.reached(.allSettled, within: .seconds(60)))
-      #expect(await progress.reached(.allSettled))
+      #expect(await run.reached(.allSettled, within: .seconds(60)))
+      #expect(await run.reached(.allSettled))
     }
   }
 
@@ -206,15 +206,15 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress(tally: SegmentTally(), loop: loop, memory: unbounded)
-      progress.tally.willSend(2)
-      for _ in 0..<SegmentProgress.maximumBatches { progress.watch(batch()) }
-      loop.schedule(after: .milliseconds(2)) { progress.tally.noLongerUnsent() }
-      loop.schedule(after: .milliseconds(4)) { progress.tally.noLongerUnsent() }
-      #expect(await progress.reached(.nothingUnsent))
-      #expect(progress.tally.unsent == 0)
-      #expect(await progress.reached(.roomOrStalled))
-      #expect(await !progress.reached(.room, within: .milliseconds(1)))
+      let run = segmentRun(loop, unbounded)
+      run.tally.willSend(2)
+      for _ in 0..<SegmentRun.maximumBatches { run.watch(batch()) }
+      loop.schedule(after: .milliseconds(2)) { run.tally.noLongerUnsent() }
+      loop.schedule(after: .milliseconds(4)) { run.tally.noLongerUnsent() }
+      #expect(await run.reached(.nothingUnsent))
+      #expect(run.tally.unsent == 0)
+      #expect(await run.reached(.roomOrStalled))
+      #expect(await !run.reached(.room, within: .milliseconds(1)))
     }
   }
 
@@ -227,9 +227,9 @@ import Testing
       let batches = (0..<5).map { _ in batch() }
       let bytes = batches[0].bytes.capacity
       let memory = BatchMemory(maximum: 3 * bytes)
-      let first = SegmentProgress(tally: SegmentTally(), loop: loop, memory: memory)
-      let second = SegmentProgress(tally: SegmentTally(), loop: loop, memory: memory)
-      for progress in [first, second] { progress.tally.willSend(1) }
+      let first = segmentRun(loop, memory)
+      let second = segmentRun(loop, memory)
+      for run in [first, second] { run.tally.willSend(1) }
       for batch in batches.prefix(3) { first.watch(batch) }
       #expect(memory.isFull && memory.bytes == 3 * bytes)
       #expect(await !first.reached(.roomOrStalled, within: .milliseconds(1)))
@@ -257,26 +257,35 @@ import Testing
     defer { loop.stop() }
     let memory = BatchMemory(maximum: 1)
     var given: PushBatch? = batch()
-    var progress: SegmentProgress? = SegmentProgress(
-      tally: SegmentTally(), loop: loop, memory: memory)
-    if let given { progress?.watch(given) }
+    var run: SegmentRun? = segmentRun(loop, memory)
+    if let given { run?.watch(given) }
     #expect(memory.isFull)
     given = nil
-    progress = nil
+    run = nil
     #expect(memory.bytes == 0)
   }
 
-  @Test func letsGoWhoeverWaitsOrWillWaitOnceAbandoned() async {
+  @Test func letsGoWhoeverWaitsOrWillWaitOnceTheLaneStops() async {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress(tally: SegmentTally(), loop: loop, memory: unbounded)
-      progress.watch(batch())
-      loop.schedule(after: .milliseconds(2)) { progress.abandon() }
-      #expect(await !progress.reached(.allSettled))
-      #expect(await !progress.reached(.allSettled))
+      let run = segmentRun(loop, unbounded)
+      run.watch(batch())
+      run.lead(to: .sending)
+      loop.schedule(after: .milliseconds(2)) { run.take(.laneStopped) }
+      #expect(await !run.reached(.allSettled))
+      #expect(await !run.reached(.allSettled))
     }
   }
+}
+
+private func segmentRun(_ loop: EventLoop, _ memory: BatchMemory) -> SegmentRun {
+  let event = Event(
+    id: "e1", app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
+    expiresAt: 0, fields: [:], document: [])
+  let segment = Segment(event: event, slice: .plain(key: "k"), count: 1)
+  return SegmentRun(
+    claim: Claim(segment: segment, owner: "w"), slot: LaneSlot {}, loop: loop, memory: memory)
 }
 
 var unbounded: BatchMemory { BatchMemory(maximum: .max) }

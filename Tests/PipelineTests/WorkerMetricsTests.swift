@@ -21,7 +21,7 @@ import Testing
       memoryBudget: 1000, counts: counters.snapshot(),
       usage: ProcessUsage(
         cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
-      startTime: 1_763_000_000.5, partitions: 6, records: 5, aside: 4,
+      startTime: 1_763_000_000.5, partitions: 6, records: 5, retries: 4,
       lag: [KafkaPartition(topic: "t", partition: 3): lag], segmentTopics: segmentTopics,
       skipped: ["notify-followers.segments": 5],
       lastPoll: 1_764_000_000_250, log: LogStatistics(written: [.warning: 3], dropped: 9),

@@ -26,15 +26,15 @@ import Threads
     struct Died: Error {}
     let segment = segments("e1", 1)[0]
     func tellAll() async throws {
-      if death == .beforeItTells, !own.untold.isEmpty { throw Died() }
-      tell(own.untold.news)
-      if death == .afterItHasTold, !own.untold.isEmpty { throw Died() }
-      try await record.forget(own.untold.notes, of: segment)
-      own.untold = UntoldNews()
+      if death == .beforeItTells, !own.pendingChanges.isEmpty { throw Died() }
+      tell(own.pendingChanges.news)
+      if death == .afterItHasTold, !own.pendingChanges.isEmpty { throw Died() }
+      try await record.forget(own.pendingChanges.notes, of: segment)
+      own.pendingChanges = PendingTokenChanges()
     }
     try await record.prune(segment, own, now: noon)
     try await tellAll()
-    while case .untold(let notes) = try await record.settle(segment, own, now: noon) {
+    while case .pending(let notes) = try await record.settle(segment, own, now: noon) {
       try await record.takeUp(notes, of: segment, own, now: noon)
       try await tellAll()
     }
@@ -172,14 +172,14 @@ import Threads
       let later = noon + 600_000
       let own = tally(accepted: 100)
       let settlement = try await record.settle(segment, own, now: later)
-      guard case .untold(let notes) = settlement else {
+      guard case .pending(let notes) = settlement else {
         Issue.record("settled: \(settlement)")
         return
       }
       try await record.takeUp(notes, of: segment, own, now: later)
-      #expect(Set(own.untold.news.map(\.user)) == ["u2", "u3", "u4", "u6"])
+      #expect(Set(own.pendingChanges.news.map(\.user)) == ["u2", "u3", "u4", "u6"])
       #expect(own.findings == PruneFindings(), "who died has counted what it could")
-      #expect(Set(own.untold.notes) == Set(notes))
+      #expect(Set(own.pendingChanges.notes) == Set(notes))
     }
   }
 
@@ -192,7 +192,7 @@ import Threads
       _ = try await record.settle(segment, tally(accepted: 100), now: noon)
       let late = tally(accepted: 100, Self.verdicts)
       try await record.prune(segment, late, now: noon)
-      #expect(late.untold.isEmpty && late.verdicts.isEmpty)
+      #expect(late.pendingChanges.isEmpty && late.verdicts.isEmpty)
       #expect(try await redis.ask("SCARD", keyspace.bindings(user: "u1")) == "1")
     }
   }

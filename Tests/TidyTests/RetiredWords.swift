@@ -22,6 +22,15 @@ struct RetiredWords {
     "Deliver" + "Notices": "DeliverLogMessages",
     "Stoppable" + "Waits": "CancellableTimers",
     "+" + "Hearing": "+Callbacks",
+    "Claim" + "Keeper": "SegmentClaims",
+    "Brake" + "Watch": "FanOutControlWatch",
+    "PutOff" + "Counts": "DeferralCounts",
+    "Straggler" + "Gate": "Stragglers",
+    "leave" + "Places": "releaseSlots",
+    "may" + "Linger": "mayReleaseSlot",
+    "Segment" + "Lingering": "SegmentRunner, which awaits answers",
+    "Untold" + "News": "PendingTokenChanges",
+    "workWithout" + "Place": "workWithoutSlot",
   ]
 
   /// This list and its test say them.

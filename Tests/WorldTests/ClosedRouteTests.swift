@@ -21,7 +21,7 @@ import World
   private static func narrow(_ options: inout PipelineOptions) {
     options.lanes = 1
     options.limits.stragglers = 1
-    options.limits.lingering = 1
+    options.limits.awaitingAnswers = 1
     options.straggleAfter = .milliseconds(300)
     options.straggleDelay = .seconds(1)
   }

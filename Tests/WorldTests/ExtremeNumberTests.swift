@@ -35,7 +35,7 @@ import World
       let now = WallClock.rfc3339(harness.now)
       for extreme in Self.extremes {
         for header in Self.times {
-          // Nobody has planned this list: it is put off, and its age is asked for.
+          // Nobody has planned this list: it is deferred, and its age is asked for.
           harness.append(
             Self.record("unplanned", occurredAt: now, user: 1), key: "u",
             headers: [KafkaHeader(header, extreme)], topic: "notify-followers.stragglers")

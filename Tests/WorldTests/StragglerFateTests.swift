@@ -206,7 +206,7 @@ import World
         harness.redis("HGET", "ff:{stats}:total", "dead_letters:unknown_template") == "1"
           ? true : nil
       }
-      #expect(harness.lines.contains { $0.contains("put off") && $0.contains("not loaded") })
+      #expect(harness.lines.contains { $0.contains("is deferred") && $0.contains("not loaded") })
       #expect(harness.stop(old))
       let new = try harness.startWorker(Self.quickly)
       _ = try harness.until("the other one is sent") {

@@ -192,7 +192,7 @@ import World
       }
       try harness.ready()
       for number in 0..<forgotten { try Self.emitForgotten(harness, number) }
-      _ = try harness.until("each was read, and put off") {
+      _ = try harness.until("each was read, and deferred") {
         let lines = harness.lines.filter {
           $0.contains("the segment that they left is not settled")
         }

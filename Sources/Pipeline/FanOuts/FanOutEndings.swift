@@ -85,3 +85,48 @@ private struct FanOutTimes {
     firstPush = since(time(.started), time(.firstPush))
   }
 }
+
+/// Ends fan-outs of which the rest is lost: their event is over, and nobody works on them. Whatever
+/// way their records went, what is not settled counts as dead letters, so that each fan-out comes
+/// to its end; a record that comes all the same corrects that. Confined to its lane.
+final class OverdueFanOuts {
+  /// Some worker looks at every point of the series. When none has for so long, what came of it
+  /// nobody could see.
+  private static let longestGap = Duration.seconds(6 * Keyspace.seriesIntervalSeconds)
+  /// Names in one call of a script.
+  private static let window = 128
+
+  private let lane: LaneContext
+  private var isUnderWay = false
+
+  init(_ lane: LaneContext) { self.lane = lane }
+
+  func endAll() async throws(RecordError) {
+    guard !isUnderWay else { return }
+    isUnderWay = true
+    defer { isUnderWay = false }
+    // The time in which stragglers, and what a dead worker has left, are read again.
+    let overdue = try await lane.record.overdueFanOuts(
+      after: lane.options.straggleDelay + lane.options.adoptAfter, lookedAtEvery: Self.longestGap)
+    for fanOut in overdue {
+      do throws(RecordError) {
+        try await end(fanOut)
+      } catch {
+        // Keys of one event that hold something else must not keep the others running.
+        if error.isTransient { throw error }
+        lane.log.debug(
+          "fan-out not ended", ["event": .text(fanOut.event), "error": .text("\(error)")])
+      }
+    }
+  }
+
+  private func end(_ fanOut: KnownFanOut) async throws(RecordError) {
+    guard let open = try await lane.record.openSegments(of: fanOut) else { return }
+    let names = open.names
+    for first in stride(from: 0, to: names.count, by: Self.window) {
+      let some = Array(names[first..<min(first + Self.window, names.count)])
+      let figures = try await lane.record.noteLost(some, of: fanOut, now: lane.now)
+      if let figures { lane.endings.note(fanOut.event, figures, rest: .isLost) }
+    }
+  }
+}

@@ -17,100 +17,77 @@ final class FanOutRunner {
   /// What has begun so long ago is known to the statistics, so that `fanfare fanout list` shows it.
   private static let hanging: Duration = .seconds(1)
 
-  private let options: PipelineOptions
-  private let loop: EventLoop
-  private let expand: ExpandStage
-  private let render: RenderStage
-  private let record: RecordStage
-  private let retry: RetryUntilStopped
-  private let writer: RecordWriter
-  private let bidder: SegmentBidder
+  private let lane: LaneContext
   private let segments: SegmentRunner
-  private let limited: LimitedSegments
-  private let endings: FanOutEndings
-  private let counters: WorkerCounters
   /// How old events were when their fan-outs began.
   private(set) var eventAges = Histogram.eventAges
 
-  init(
-    options: PipelineOptions, loop: EventLoop, stages: LaneStages, retry: RetryUntilStopped,
-    writer: RecordWriter, bidder: SegmentBidder, segments: SegmentRunner,
-    limited: LimitedSegments, endings: FanOutEndings, counters: WorkerCounters
-  ) {
-    self.options = options
-    self.loop = loop
-    expand = stages.expand
-    render = stages.render
-    record = stages.record
-    self.retry = retry
-    self.writer = writer
-    self.bidder = bidder
+  init(_ lane: LaneContext, _ segments: SegmentRunner) {
+    self.lane = lane
     self.segments = segments
-    self.limited = limited
-    self.endings = endings
-    self.counters = counters
   }
 
   func run(
-    _ event: Event, from message: KafkaMessage, _ vacate: @escaping () -> Void,
+    _ event: Event, from message: KafkaMessage, _ slot: LaneSlot,
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    let now = options.wallClock()
+    let now = lane.now
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
-    guard render.template(named: event.template) != nil else {
-      return options.receiptWithoutTemplate(for: message, of: event)
+    guard lane.render.template(named: event.template) != nil else {
+      return lane.options.receiptWithoutTemplate(for: message, of: event)
     }
     let (found, refusal) = try await audience(of: event)
     var audience = found
     // The only segment is claimed by the script that opens the event.
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
-    var bid = only.map { bidder.bid(on: $0, audience: audience, isolation: isolation) }
-    var asked = loop.now
-    let (opened, claimed) = try await retry.persistent("open the fan-out in Redis", for: event) {
-      asked = loop.now
-      return try await record.open(
+    var bid = only.map { segments.claims.bid(on: $0, audience: audience, isolation: isolation) }
+    var asked = lane.loop.now
+    let (opened, claimed) = try await lane.retry.persistent("open the fan-out in Redis", for: event)
+    {
+      asked = lane.loop.now
+      return try await lane.record.open(
         event: event, audience: audience, source: message.place,
         replayed: DeadLetter.source(of: message), refusal: refusal, claim: bid?.claim,
-        lifetime: options.claimLifetime, now: now)
+        lifetime: lane.options.claimLifetime, now: now)
     }
     bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
     var published = 0
     switch opened {
     case .duplicate:
-      counters.add(.eventsDuplicate)
-      options.log.notice("duplicate event dropped", ["event": .text(event.id)])
+      lane.counters.add(.eventsDuplicate)
+      lane.log.notice("duplicate event dropped", ["event": .text(event.id)])
       return .done
     case .finished: return .done
     case .resumed(let plan, let count):
-      counters.add(.eventsResumed)
+      lane.counters.add(.eventsResumed)
       audience = plan
       published = count
-      options.log.fanOut("fan-out resumed", event, audience, ["published": .integer(published)])
+      lane.log.fanOut("fan-out resumed", event, audience, ["published": .integer(published)])
     case .empty(let figures):
-      counters.add(.eventsWithoutAudience)
-      options.log.fanOut("fan-out started", event, audience)
-      options.log.nobodyFollows(event)
-      endings.note(event.id, figures, rest: .nothing)
+      lane.counters.add(.eventsWithoutAudience)
+      lane.log.fanOut("fan-out started", event, audience)
+      lane.log.nobodyFollows(event)
+      lane.endings.note(event.id, figures, rest: .nothing)
       return .done
     case .stopped(let reason, let figures):
-      counters.add(.eventsStopped)
-      options.log.notice(
+      lane.counters.add(.eventsStopped)
+      lane.log.notice(
         "event not sent", ["event": .text(event.id), "reason": .text(reason)])
-      endings.note(event.id, figures, rest: .nothing)
+      lane.endings.note(event.id, figures, rest: .nothing)
       return .done
     case .new:
-      counters.add(.eventsOK)
+      lane.counters.add(.eventsOK)
       let age = Duration.milliseconds(max(0, now - event.occurredAt))
       eventAges.observe(nanoseconds: age.nanoseconds)
-      options.log.fanOut("fan-out started", event, audience)
+      lane.log.fanOut("fan-out started", event, audience)
       sayWrongValues(of: event)
     }
     guard audience.segmentCount > 1 else {
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
       return try await run(
-        known ?? bidder.bid(on: audience.segments(of: event)[0], isolation: isolation),
-        from: message, vacate)
+        known ?? segments.claims.bid(on: audience.segments(of: event)[0], isolation: isolation),
+        from: message, slot)
     }
     try await plan(RemainingPlan(event: event, audience: audience), published: published)
     try await handOver(event)
@@ -118,10 +95,10 @@ final class FanOutRunner {
   }
 
   private func sayWrongValues(of event: Event) {
-    guard let template = render.template(named: event.template) else { return }
-    options.log.keysAreLeftOut(event, template.absentValues(of: event))
+    guard let template = lane.render.template(named: event.template) else { return }
+    lane.log.keysAreLeftOut(event, template.absentValues(of: event))
     for words in template.mistypedValues(of: event) {
-      options.log.warning(
+      lane.log.warning(
         "a value of the event has another type than its template wants",
         ["event": .text(event.id), "reason": .text(words)])
     }
@@ -133,24 +110,26 @@ final class FanOutRunner {
   ) async throws -> (audience: Audience, refusal: String?) {
     let registration = beginToRegister(event, isolation)
     do {
-      let audience = try await retry.persistent("read from Redis who is to be told", for: event) {
-        try await expand.audience(of: event)
+      let audience = try await lane.retry.persistent(
+        "read from Redis who is to be told", for: event
+      ) {
+        try await lane.expand.audience(of: event)
       }
       return (audience, try await registration.value)
     } catch let error as ExpandError {
       // It goes to the dead letters.
       _ = await registration.result
-      try? await record.takeBack(event, isOver: false)
+      try? await lane.record.takeBack(event, isOver: false)
       throw error
     }
   }
 
   private func beginToRegister(
-    _ event: Event, _ lane: isolated any Actor
+    _ event: Event, _ isolation: isolated any Actor
   ) -> Task<String?, any Error> {
-    loop.task(on: lane) { [self] in
-      try await retry.persistent("note the event under its streamer in Redis", for: event) {
-        try await record.register(event)
+    lane.loop.task(on: isolation) { [self] in
+      try await lane.retry.persistent("note the event under its streamer in Redis", for: event) {
+        try await lane.record.register(event)
       }
     }
   }
@@ -158,18 +137,18 @@ final class FanOutRunner {
   /// Runs the only segment of an event, of which the statistics are told when it settles. Should it
   /// not settle soon, they are told that the event has begun.
   private func run(
-    _ bid: SegmentBid, from message: KafkaMessage, _ vacate: @escaping () -> Void,
+    _ bid: SegmentBid, from message: KafkaMessage, _ slot: LaneSlot,
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     let later = beginHandOver(bid.claim.segment.event, isolation)
-    let receipt = try await segments.run(bid, from: message, vacate)
+    let receipt = try await segments.run(bid, from: message, slot)
     if case .done = receipt { later.cancel() }
     return receipt
   }
 
-  private func beginHandOver(_ event: Event, _ lane: isolated any Actor) -> Task<Void, Never> {
-    loop.task(on: lane) { [self] in
-      await retry.timers.wait(Self.hanging)
+  private func beginHandOver(_ event: Event, _ isolation: isolated any Actor) -> Task<Void, Never> {
+    lane.loop.task(on: isolation) { [self] in
+      await lane.retry.timers.wait(Self.hanging)
       if !Task.isCancelled { try? await handOver(event) }
     }
   }
@@ -177,13 +156,13 @@ final class FanOutRunner {
   /// That the statistics do not take it costs no segment: each hands over what is left.
   private func handOver(_ event: Event) async throws {
     do {
-      try await retry.persistent("add to the statistics in Redis", for: event) {
-        try await record.handOver(event.id, now: options.wallClock())
+      try await lane.retry.persistent("add to the statistics in Redis", for: event) {
+        try await lane.record.handOver(event.id, now: lane.now)
       }
     } catch let error as RecordError {
       // The lane's Redis is closed.
-      if retry.timers.isStopped { throw RetryUntilStopped.Stopped() }
-      options.log.warning(
+      if lane.timers.isStopped { throw RetryUntilStopped.Stopped() }
+      lane.log.warning(
         "the statistics do not know of a fan-out",
         ["event": .text(event.id), "error": .text("\(error)")])
     }
@@ -193,11 +172,13 @@ final class FanOutRunner {
   func goOn(
     _ plan: RemainingPlan, isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    if options.rates.bounds(plan.event), limited.holdsUp(plan.event) {
-      return .again(after: options.straggleDelay / 5)
+    if lane.options.rates.bounds(plan.event), segments.limited.holdsUp(plan.event) {
+      return .again(after: lane.options.straggleDelay / 5)
     }
-    let published = try await retry.persistent("read from Redis what is planned", for: plan.event) {
-      try await record.published(of: plan.event)
+    let published = try await lane.retry.persistent(
+      "read from Redis what is planned", for: plan.event
+    ) {
+      try await lane.record.published(of: plan.event)
     }
     try await self.plan(plan, published: published)
     return .done
@@ -214,17 +195,17 @@ final class FanOutRunner {
     _ plan: RemainingPlan, published: Int?, isolation: isolated any Actor = #isolation
   ) async throws {
     let isBulk = plan.count > Segment.maximumOfUsual
-    let topic = isBulk ? options.ingest.bulkTopic : options.ingest.segmentsTopic
+    let topic = isBulk ? lane.options.ingest.bulkTopic : lane.options.ingest.segmentsTopic
     let end = isBulk ? min(plan.first + Self.window, plan.count) : plan.count
     // The next window is noted, and so its record was read.
     if let published, published > end { return }
     if published != end {
       let window = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
-      try await writer.publish(topic, window)
+      try await lane.writer.publish(topic, window)
       if published != nil { try await note(end, of: plan.event) }
     }
     if end < plan.count {
-      try await writer.publish(topic, [SegmentRecord.encode(plan.after(end))])
+      try await lane.writer.publish(topic, [SegmentRecord.encode(plan.after(end))])
     }
   }
 
@@ -234,13 +215,13 @@ final class FanOutRunner {
     _ end: Int, of event: Event, isolation: isolated any Actor = #isolation
   ) async throws {
     do {
-      try await retry.persistent("note in Redis what is planned", for: event) {
-        try await record.published(end, of: event, now: options.wallClock())
+      try await lane.retry.persistent("note in Redis what is planned", for: event) {
+        try await lane.record.published(end, of: event, now: lane.now)
       }
     } catch let error as RecordError {
       // The lane's Redis is closed.
-      guard !retry.timers.isStopped else { throw RetryUntilStopped.Stopped() }
-      options.log.warning(
+      guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
+      lane.log.warning(
         "Redis does not note what is planned",
         ["event": .text(event.id), "published": .integer(end), "error": .text("\(error)")])
     }
@@ -250,15 +231,15 @@ final class FanOutRunner {
   func end(_ end: StreamEnd, isolation: isolated any Actor = #isolation) async throws -> Receipt {
     // As long as an event that says nothing else.
     let over =
-      min(end.occurredAt, options.wallClock())
-      + options.ingest.defaultExpirySeconds * 1000
-    let cancelled = try await retry.persistent(
-      "note the end of a stream in Redis", isOver: { options.wallClock() >= over }
+      min(end.occurredAt, lane.now)
+      + lane.options.ingest.defaultExpirySeconds * 1000
+    let cancelled = try await lane.retry.persistent(
+      "note the end of a stream in Redis", isOver: { lane.now >= over }
     ) {
-      try await record.endStream(end, now: options.wallClock())
+      try await lane.record.endStream(end, now: lane.now)
     }
-    counters.add(.streamsEnded)
-    options.log.info(
+    lane.counters.add(.streamsEnded)
+    lane.log.info(
       "stream ended",
       [
         "streamer": .text(end.streamer), "stream": .text(end.stream),
@@ -268,13 +249,54 @@ final class FanOutRunner {
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
-    let expiry = try await retry.persistent("record the expired event in Redis", for: event) {
-      try await record.expire(
-        event: event, source: message.place, now: options.wallClock())
+    let expiry = try await lane.retry.persistent("record the expired event in Redis", for: event) {
+      try await lane.record.expire(
+        event: event, source: message.place, now: lane.now)
     }
     guard expiry != .begun else { return expiry }
-    counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
-    options.log.notice("event expired before it was read", ["event": .text(event.id)])
+    lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
+    lane.log.notice("event expired before it was read", ["event": .text(event.id)])
     return expiry
   }
+}
+
+extension Log {
+  /// How a fan-out begins, or goes on.
+  func fanOut(_ what: String, _ event: Event, _ audience: Audience, _ more: LogFields = [:]) {
+    let fields: LogFields = [
+      "event": .text(event.id), "segments": .integer(audience.segmentCount),
+    ]
+    info(what, fields.merging(more))
+  }
+
+  /// It may be so; where it is so of every streamer, workers look in the wrong place.
+  func nobodyFollows(_ event: Event) {
+    let what =
+      event.audience == .followers
+      ? "Redis knows no followers of the streamer: nobody is told"
+      : "Redis knows nobody whom the event's audience names: nobody is told"
+    notice(
+      what,
+      [
+        "event": .text(event.id), "streamer": .text(event.streamer),
+        "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
+      ])
+  }
+
+  /// An event may lack them on purpose; an app that cannot do without a key shows nothing.
+  ///
+  /// - Parameter fields: paths of the values that the event does not have.
+  func keysAreLeftOut(_ event: Event, _ fields: [String]) {
+    guard !fields.isEmpty else { return }
+    let named = fields.prefix(Self.maximumNamedFields)
+    info(
+      "the event lacks values of its template: their keys are left out of every payload",
+      [
+        "event": .text(event.id), "template": .text(event.template),
+        "fields": .text(named.joined(separator: " ")), "count": .integer(fields.count),
+      ])
+  }
+
+  /// A template may have hundreds.
+  private static var maximumNamedFields: Int { 10 }
 }

@@ -14,25 +14,10 @@ final class LostSegments {
   /// Written to Kafka at a time.
   private static let window = 128
 
-  private let options: PipelineOptions
-  private let loop: EventLoop
-  private let ingest: IngestStage
-  private let record: RecordStage
-  private let retry: RetryUntilStopped
-  private let writer: RecordWriter
+  private let lane: LaneContext
   private var lastRecovery = 0
 
-  init(
-    options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
-    retry: RetryUntilStopped, writer: RecordWriter
-  ) {
-    self.options = options
-    self.loop = loop
-    self.ingest = ingest
-    self.record = record
-    self.retry = retry
-    self.writer = writer
-  }
+  init(_ lane: LaneContext) { self.lane = lane }
 
   /// - Parameter lostAt: when records were last found to be lost, in monotonic nanoseconds.
   /// - Returns: when to call it again; nil when nothing is left to do.
@@ -43,7 +28,7 @@ final class LostSegments {
     lastRecovery += 1
     do {
       let known = try await ask("read the fan-outs from Redis") {
-        try await record.recentFanOuts(atMost: Self.maximumFanOuts)
+        try await lane.record.recentFanOuts(atMost: Self.maximumFanOuts)
       }
       for fanOut in known where fanOut.status.state == .running {
         do {
@@ -63,7 +48,7 @@ final class LostSegments {
   }
 
   private func say(_ error: any Error, _ fields: LogFields = [:]) {
-    options.log.error(
+    lane.log.error(
       "lost segments are not planned again", fields.merging(["error": .text("\(error)")]))
   }
 
@@ -73,10 +58,10 @@ final class LostSegments {
   ) async throws -> Duration? {
     // Before the open segments are read: what is lost later is another recovery's.
     let turn = try await ask("begin to recover a fan-out in Redis") {
-      try await record.beginRecovery(
+      try await lane.record.beginRecovery(
         of: fanOut.event,
-        owner: "\(options.workerID)/\(options.instance)/\(lastRecovery)",
-        age: .nanoseconds(Int64(loop.now &- lostAt)))
+        owner: "\(lane.options.workerID)/\(lane.options.instance)/\(lastRecovery)",
+        age: .nanoseconds(Int64(lane.loop.now &- lostAt)))
     }
     switch turn {
     case .now: break
@@ -84,11 +69,11 @@ final class LostSegments {
     case .later(let delay): return delay
     }
     let found = try await ask("read the open segments from Redis") {
-      try await record.openSegments(of: fanOut)
+      try await lane.record.openSegments(of: fanOut)
     }
     guard let open = found, let document = open.document,
-      let event = try? ingest.event(document: document),
-      !event.isExpired(at: options.wallClock())
+      let event = try? lane.ingest.event(document: document),
+      !event.isExpired(at: lane.now)
     else { return nil }
     try await plan(open, again: event)
     return nil
@@ -100,23 +85,23 @@ final class LostSegments {
     let plan = RemainingPlan(
       event: event, generation: open.generation, count: open.count, first: open.published)
     let isBulk = open.count > Segment.maximumOfUsual
-    let topic = isBulk ? options.ingest.bulkTopic : options.ingest.segmentsTopic
+    let topic = isBulk ? lane.options.ingest.bulkTopic : lane.options.ingest.segmentsTopic
     for first in stride(from: 0, to: open.missing.count, by: Self.window) {
       let numbers = open.missing[first..<min(first + Self.window, open.missing.count)]
       let records = numbers.flatMap { plan.segments($0..<$0 + 1) }.map { SegmentRecord.encode($0) }
-      try await writer.publish(topic, records)
+      try await lane.writer.publish(topic, records)
     }
     // The record that brings the next of them may be lost as well.
     if isBulk, open.published > 0, open.published < open.count {
-      try await writer.publish(topic, [SegmentRecord.encode(plan)])
+      try await lane.writer.publish(topic, [SegmentRecord.encode(plan)])
     }
     guard !open.missing.isEmpty else { return }
-    options.log.warning(
+    lane.log.warning(
       "segments that Kafka may have lost are planned again",
       ["event": .text(event.id), "segments": .integer(open.missing.count)])
   }
 
   private func ask<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
-    try await retry.persistent(what, isOver: { false }, call)
+    try await lane.retry.persistent(what, isOver: { false }, call)
   }
 }

@@ -9,27 +9,19 @@ import Telemetry
 /// the loop and joins what works on it; none of that is reached from elsewhere.
 package actor Lane {
   private static let permissionsPause: Duration = .seconds(1)
-  private static let slowPlacesInterval: Duration = .milliseconds(200)
+  private static let slowSlotsInterval: Duration = .milliseconds(200)
 
-  private let options: PipelineOptions
   let loop: EventLoop
-  private let timers: CancellableTimers
-  private let board = WaitBoard()
-  private let stages: LaneStages
+  private let context: LaneContext
   private let clock: ClockWatch
-  private let deadLetters: DeadLetterNotes
-  private let heartbeat: HeartbeatWriter
-  private let runs: SegmentRuns
-  private let claims: ClaimKeeper
-  private let brakes: BrakeWatch
-  private let leases: LimitLeases
-  private let limited = LimitedSegments()
-  private let gate: StragglerGate
   private let segments: SegmentRunner
   private let fanOuts: FanOutRunner
-  private let endings: FanOutEndings
+  private let controls: FanOutControlWatch
   private let lostSegments: LostSegments
-  private var isStopping: Bool { timers.isStopped }
+  private let deadLetters: DeadLetterNotes
+  private let heartbeat: HeartbeatWriter
+  private var options: PipelineOptions { context.options }
+  private var isStopping: Bool { context.timers.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -40,91 +32,42 @@ package actor Lane {
   package init(
     index: Int, options: PipelineOptions, producer: any RecordProducer, counters: WorkerCounters
   ) {
-    self.options = options
-    let loop = options.makeLoop("lane-\(index)")
-    self.loop = loop
-    timers = CancellableTimers(loop: loop)
-    stages = LaneStages(options: options, loop: loop)
-    let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
-    var retry = RetryUntilStopped(
-      timers: timers, log: options.log, randomFraction: options.randomFraction, board: board)
-    retry.isExpired = { $0.isExpired(at: options.wallClock()) }
-    retry.distrust = { [redis = stages.redis] in redis.distrust(over: $0) }
-    let writer = RecordWriter(loop: loop, producer: producer, retry: retry)
-    clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
-    endings = FanOutEndings(log: options.log)
-    deadLetters = DeadLetterNotes(
-      options: options, loop: loop, ingest: ingest, record: record, retry: retry, endings: endings)
-    heartbeat = HeartbeatWriter(
-      options: options, loop: loop, record: record, clock: clock,
-      overdue: OverdueFanOuts(options: options, record: record, endings: endings))
-
-    let times = StragglerTimes(
-      delay: options.straggleDelay, wallClock: options.wallClock)
-    let labels = StragglerLabels(
-      options: options, ingest: ingest, render: stages.render, deliver: deliver, times: times)
-    let delays = StragglerDelays(
-      options: options, loop: loop, writer: writer, labels: labels, times: times)
-    let leases = LimitLeases(options: options, loop: loop, record: record, deliver: deliver)
-    self.leases = leases
-    runs = SegmentRuns(limits: options.limits, loop: loop) { leases.limits(of: $0) }
-    gate = StragglerGate(
-      options: options, deliver: deliver, labels: labels, times: times, delays: delays, runs: runs)
-
-    let bidder = SegmentBidder(options: options, loop: loop, lane: index, expand: stages.expand)
-    claims = ClaimKeeper(
-      options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
-      clock: clock, labels: labels, runs: runs, counters: counters)
-    brakes = BrakeWatch(
-      options: options, loop: loop, record: record, deliver: deliver, runs: runs,
-      limited: limited)
-    let stragglers = StragglerWriter(
-      options: options, writer: writer, labels: labels, counters: counters)
-    let news = TokenNewsWriter(
-      options: options, record: record, retry: retry, writer: writer, counters: counters)
-    segments = SegmentRunner(
-      options: options, stages: stages, bidder: bidder, claims: claims, runs: runs,
-      leases: leases, limited: limited,
-      sender: SegmentSender(
-        options: options, stages: stages, retry: retry, bidder: bidder, runs: runs,
-        stragglers: stragglers, news: news),
-      lingering: SegmentLingering(options: options, deliver: deliver, times: times, runs: runs),
-      settler: SegmentSettler(
-        options: options, record: record, retry: retry, counters: counters,
-        stragglers: stragglers, news: news, endings: endings),
-      delays: delays, counters: counters)
-    lostSegments = LostSegments(
-      options: options, loop: loop, ingest: ingest, record: record, retry: retry, writer: writer)
-    fanOuts = FanOutRunner(
-      options: options, loop: loop, stages: stages, retry: retry, writer: writer,
-      bidder: bidder, segments: segments, limited: limited, endings: endings,
-      counters: counters)
+    loop = options.makeLoop("lane-\(index)")
+    context = LaneContext(
+      index: index, options: options, loop: loop, producer: producer, counters: counters)
+    clock = ClockWatch(context)
+    segments = SegmentRunner(context, clock: clock)
+    fanOuts = FanOutRunner(context, segments)
+    controls = FanOutControlWatch(context, segments)
+    lostSegments = LostSegments(context)
+    deadLetters = DeadLetterNotes(context)
+    heartbeat = HeartbeatWriter(context, clock: clock)
   }
 
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
   package func start() {
-    stages.redis.start()
+    context.redis.start()
     loop.task(on: self) { await self.prepareScripts() }
-    stages.deliver.start()
-    repeats(every: claims.renewalInterval) { $0.claims.renew() }
-    repeats(every: BrakeWatch.interval) { $0.brakes.look() }
-    repeats(every: LimitLeases.interval) { $0.leases.look() }
-    repeats(every: Self.slowPlacesInterval) { $0.leavePlaces() }
+    context.deliver.start()
+    repeats(every: segments.claims.renewalInterval) { $0.segments.claims.renew() }
+    repeats(every: FanOutControlWatch.interval) { $0.controls.check() }
+    repeats(every: LimitLeases.interval) { $0.segments.leases.renew() }
+    repeats(every: Self.slowSlotsInterval) { $0.releaseSlots() }
   }
 
-  private func prepareScripts() async { await stages.record.prepare() }
+  private func prepareScripts() async { await context.record.prepare() }
 
   /// Names once, when Redis has answered, every command that its user may not use: a worker of a
   /// newer version may need more than it was granted. One lane does it for the worker.
   func namePermissions() {
     guard !isStopping else { return }
-    loop.task(on: self) { await self.lookAtPermissions() }
+    loop.task(on: self) { await self.checkPermissions() }
   }
 
-  private func lookAtPermissions() async {
+  private func checkPermissions() async {
     do throws(RedisError) {
       let missing = try await CommandPermissions.missing(
-        stages.redis, WorkerPermissions.commands(options.keyspace.probe, options.redis),
+        context.redis, WorkerPermissions.commands(options.keyspace.probe, options.redis),
         options.redis)
       guard !missing.isEmpty else { return }
       options.log.error(
@@ -150,54 +93,55 @@ package actor Lane {
     }
   }
 
-  /// Segments whose route has turned out to be slow, or that a limit holds up, give up their
-  /// places.
-  private func leavePlaces() {
-    runs.leavePlaces {
-      stages.deliver.yields($0) || stages.deliver.getsNowhere($1, on: $0)
+  /// Segments whose route has turned out to be slow, or that a limit holds up, release their
+  /// slots.
+  private func releaseSlots() {
+    segments.runs.releaseSlots {
+      context.deliver.yields($0) || context.deliver.getsNowhere($1, on: $0)
     }
-    limited.look(at: runs.all, now: options.wallClock())
+    segments.limited.update(segments.runs.all, now: context.now)
   }
 
   /// The worker begins nothing more: what waits to be begun is left to others.
-  func stopWaiting() { limited.stop() }
+  func stopWaiting() { segments.limited.stop() }
 
   /// The time to finish is nearly over: nothing more is sent. What has no outcome and is not in
   /// flight leaves its segment as stragglers, also of followers that are still to be read, so that
   /// it settles. One that does not is sent again from its beginning by another worker.
   package func leave() {
-    stages.deliver.leave()
-    runs.leave { stages.deliver.postponeAll(of: $0) }
+    context.deliver.leave()
+    segments.runs.leave { context.deliver.postponeAll(of: $0) }
   }
 
   /// What is in flight leaves too, a little later: a connection that is well has answered by then.
-  package func leaveInFlight() { stages.deliver.leaveInFlight() }
+  package func leaveInFlight() { context.deliver.leaveInFlight() }
 
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so
   /// that another worker need not wait for their end.
   package func stop() async {
-    timers.stop()
-    limited.stop()
-    runs.stop()
-    stages.deliver.stop()
-    await claims.releaseAll()
-    stages.redis.close()
+    context.timers.stop()
+    segments.limited.stop()
+    segments.runs.stop()
+    context.deliver.stop()
+    await segments.claims.releaseAll()
+    context.redis.close()
   }
 
   /// Lets the thread end. Nothing runs on the lane afterwards.
   package nonisolated func end() { loop.stop() }
 
-  /// Does all that a record asks for. Never throws: what cannot be done comes back as `.hopeless`,
-  /// what could not be done yet as `.notDone` or `.again`.
+  /// Does all that a record asks for. Never throws: what cannot be done comes back as
+  /// `.deadLetter`, what could not be done yet as `.notDone` or `.again`.
   ///
-  /// - Parameter vacate: called when the record needs its place no longer; perhaps not before the
-  ///   end.
+  /// - Parameter releaseSlot: called when the record needs its slot no longer; perhaps not before
+  ///   the end.
   package func run(
-    _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
+    _ message: KafkaMessage, _ kind: WorkKind, releaseSlot: @escaping @Sendable () -> Void
   ) async -> Receipt {
     do {
-      guard kind == .straggler else { return try await work(message, vacate) }
-      return try await gate.pass(message, vacate) { try await work($0, $1) }
+      let slot = LaneSlot(releaseSlot)
+      guard kind == .straggler else { return try await work(message, slot) }
+      return try await segments.stragglers.admit(message, slot) { try await work($0, $1) }
     } catch is RetryUntilStopped.Stopped {
       return .notDone
     } catch let error as RecordError where error.clockAhead != nil {
@@ -207,29 +151,27 @@ package actor Lane {
       guard ahead >= ClockAbsence.shortest else { return .again(after: ahead) }
       return .notHere(clockAhead: ahead, why: "\(error)")
     } catch {
-      // By `stop`, which closes the clients of the stages.
+      // By `stop`, which closes the clients of the context.
       guard !isStopping else { return .notDone }
       // Redis holds what the contract rules out, does not do what we ask, or still answers what we
       // do not know when the event has expired. Waiting mends none of it, and a record that is
       // never done would hold up its partition's offset for good.
-      return .hopeless(IngestError(.unprocessable, "\(error)"))
+      return .deadLetter(IngestError(.unprocessable, "\(error)"))
     }
   }
 
-  private func work(
-    _ message: KafkaMessage, _ vacate: @escaping () -> Void
-  ) async throws -> Receipt {
-    switch stages.ingest.decode(message, now: options.wallClock()) {
-    case .event(let event): return try await fanOuts.run(event, from: message, vacate)
+  private func work(_ message: KafkaMessage, _ slot: LaneSlot) async throws -> Receipt {
+    switch context.ingest.decode(message, now: context.now) {
+    case .event(let event): return try await fanOuts.run(event, from: message, slot)
     case .early(let event, let error):
       guard try await clock.isEarlyForRedis(event) else {
-        return try await fanOuts.run(event, from: message, vacate)
+        return try await fanOuts.run(event, from: message, slot)
       }
-      return .hopeless(error)
+      return .deadLetter(error)
     case .ended(let end): return try await fanOuts.end(end)
     case .plan(let plan): return try await fanOuts.goOn(plan)
-    case .segment(let segment): return try await segments.take(segment, from: message, vacate)
-    case .malformed(let error): return .hopeless(error)
+    case .segment(let segment): return try await segments.take(segment, from: message, slot)
+    case .malformed(let error): return .deadLetter(error)
     }
   }
 
@@ -248,21 +190,22 @@ package actor Lane {
   /// Pushes waiting for a stream, streams in flight and open connections: for the heartbeat.
   package func figures() -> LaneFigures {
     LaneFigures(
-      ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
-      connections: stages.deliver.openConnections, streamLimit: stages.deliver.streamLimit,
-      claims: runs.count, places: runs.places, fanOuts: runs.eventIDs,
-      lingering: runs.lingering, mostBatchBytes: runs.mostBatchBytes,
-      clockAhead: clock.ahead, waitsFor: board.all + leases.waitsFor,
-      redisTrouble: stages.redis.obstacle.map { "\($0)" },
-      obstacles: stages.deliver.obstacles, limits: leases.short,
-      answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,
-      fanOutTimes: endings.durations, firstPushTimes: endings.firstPushes,
-      connectionCounts: stages.deliver.connectionCounts,
-      answerCounts: stages.deliver.answerCounts,
-      unknownAnswers: stages.deliver.unknownAnswers,
-      redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures,
-      brokenRedisConnections: stages.redis.brokenConnections,
-      replicas: stages.redis.replicaFigures)
+      ready: context.deliver.readyCount, inFlight: context.deliver.inFlight,
+      connections: context.deliver.openConnections, streamLimit: context.deliver.streamLimit,
+      claims: segments.runs.count, slots: segments.runs.slots, fanOuts: segments.runs.eventIDs,
+      awaitingAnswers: segments.runs.awaitingAnswers,
+      mostBatchBytes: segments.runs.mostBatchBytes,
+      clockAhead: clock.ahead, waitsFor: context.board.all + segments.leases.waitsFor,
+      redisTrouble: context.redis.obstacle.map { "\($0)" },
+      obstacles: context.deliver.obstacles, limits: segments.leases.short,
+      answerTimes: context.deliver.answerTimes, eventAges: fanOuts.eventAges,
+      fanOutTimes: context.endings.durations, firstPushTimes: context.endings.firstPushes,
+      connectionCounts: context.deliver.connectionCounts,
+      answerCounts: context.deliver.answerCounts,
+      unknownAnswers: context.deliver.unknownAnswers,
+      redisTimes: context.redisRoundTrips.times, redisFailures: context.redisRoundTrips.failures,
+      brokenRedisConnections: context.redis.brokenConnections,
+      replicas: context.redis.replicaFigures)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

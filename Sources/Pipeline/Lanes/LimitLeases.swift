@@ -26,19 +26,13 @@ final class LimitLeases {
     init(_ limit: PushLimit) { self.limit = limit }
   }
 
-  private let options: PipelineOptions
-  private let loop: EventLoop
-  private let record: RecordStage
-  private let deliver: DeliverStage
+  private let lane: LaneContext
   private var apps: [String: PushLimit] = [:]
   private var entries: [Entry] = []
 
-  init(options: PipelineOptions, loop: EventLoop, record: RecordStage, deliver: DeliverStage) {
-    self.options = options
-    self.loop = loop
-    self.record = record
-    self.deliver = deliver
-    for (app, rate) in options.rates.apps {
+  init(_ lane: LaneContext) {
+    self.lane = lane
+    for (app, rate) in lane.options.rates.apps {
       let limit = PushLimit(.app(app), rate: rate)
       apps[app] = limit
       entries.append(Entry(limit))
@@ -49,7 +43,7 @@ final class LimitLeases {
   func limits(of event: Event) -> [PushLimit] {
     var limits: [PushLimit] = []
     if let limit = apps[event.app] { limits.append(limit) }
-    if let rate = options.rates.rate(of: event) {
+    if let rate = lane.options.rates.rate(of: event) {
       let limit = PushLimit(.event(event.id), rate: rate)
       entries.removeAll { $0.limit == nil }
       entries.append(Entry(limit))
@@ -74,7 +68,7 @@ final class LimitLeases {
     }
   }
 
-  /// The first tokens of a fan-out, so that its first push does not wait for the next look.
+  /// The first tokens of a fan-out, so that its first push does not wait for the next renewal.
   func begin(_ fanOut: FanOut) async {
     for entry in entries {
       guard let limit = entry.limit, fanOut.limits.contains(where: { $0 === limit }) else {
@@ -86,17 +80,17 @@ final class LimitLeases {
 
   /// Called at every interval. Each limit is asked for by itself: where one stands on a master that
   /// is away, no other waits for it.
-  func look(isolation lane: isolated any Actor = #isolation) {
+  func renew(isolation: isolated any Actor = #isolation) {
     for entry in entries {
       guard let limit = entry.limit else { continue }
-      let now = loop.now
+      let now = lane.loop.now
       if limit.isLacking { entry.lackedAt = now }
       if limit.isShort, now &- entry.lackedAt >= Self.shortFor { limit.rest() }
       if now &- entry.grantedAt >= Self.unusedAfter { limit.expire() }
       guard limit.isWanted, !entry.isAsking, limit.tokens < Self.tokens(limit) / 2 + 1 else {
         continue
       }
-      loop.task(on: lane) { [self] in await lease(limit, entry) }
+      lane.loop.task(on: isolation) { [self] in await lease(limit, entry) }
     }
   }
 
@@ -109,17 +103,17 @@ final class LimitLeases {
     defer { entry.isAsking = false }
     limit.ask()
     do {
-      let granted = try await record.lease(wanted, of: limit)
+      let granted = try await lane.record.lease(wanted, of: limit)
       entry.failure = nil
       limit.grant(granted)
       guard granted > 0 else { return }
-      entry.grantedAt = loop.now
-      deliver.limitsLetGo()
+      entry.grantedAt = lane.loop.now
+      lane.deliver.limitsLetGo()
     } catch {
       // Without a word from Redis nothing of it goes: others may use all that there is.
       limit.refuse()
       if entry.failure == nil {
-        options.log.warning(
+        lane.log.warning(
           "waiting: Redis lets pushes of a limit go",
           ["limit": .text("\(limit)"), "error": .text("\(error)")])
       }

@@ -1,7 +1,7 @@
 import Model
 
 /// Segments of fan-outs that a limit of pushes a second holds up: they are worked on without one of
-/// the lane's places, many at a time, and more wait for these as records. Confined to its lane.
+/// the lane's slots, many at a time, and more wait for these as records. Confined to its lane.
 final class LimitedSegments {
   /// Segments that are worked on. Each keeps a page and a batch, mostly half a megabyte.
   static let maximum = 64
@@ -20,7 +20,7 @@ final class LimitedSegments {
     /// It has waited: whatever was known of the segment is old.
     case later
     /// Too many wait: it is to rest in the stragglers' topic.
-    case putOff
+    case deferred
   }
 
   private struct Waiter {
@@ -37,7 +37,7 @@ final class LimitedSegments {
   var waitingRuns: [SegmentRun] { waiting.map(\.run) }
 
   /// Returns when the segment may be worked on: at once, unless a limit holds up its fan-out, or
-  /// may soon and nobody else could leave a place for it.
+  /// may soon and nobody else could leave a slot for it.
   /// - Parameter now: ms since 1970.
   func turn(of run: SegmentRun, at now: Int64) async throws -> Turn {
     let fanOut = run.tally.fanOut
@@ -48,8 +48,8 @@ final class LimitedSegments {
       begin(run)
       return .now
     }
-    guard waiting.count < Self.maximumWaiting else { return .putOff }
-    run.leavePlace()
+    guard waiting.count < Self.maximumWaiting else { return .deferred }
+    run.slot.release()
     guard !isStopped else { throw RetryUntilStopped.Stopped() }
     await withCheckedContinuation { waiting.append(Waiter(run: run, continuation: $0)) }
     guard !isStopped else { throw RetryUntilStopped.Stopped() }
@@ -74,13 +74,13 @@ final class LimitedSegments {
     goOn()
   }
 
-  /// Runs that a limit has begun to hold up give up their places, and whoever is held up no longer
+  /// Runs that a limit has begun to hold up release their slots, and whoever is held up no longer
   /// goes on, or has come to an end. Called now and then.
   /// - Parameter now: ms since 1970.
-  func look(at runs: [SegmentRun], now: Int64) {
+  func update(_ runs: [SegmentRun], now: Int64) {
     while let index = waiting.firstIndex(where: { isOver($0.run, at: now) }) { resume(index) }
     goOn()
-    for run in runs where run.hasPlace && run.tally.fanOut.isShort {
+    for run in runs where run.slot.isHeld && run.tally.fanOut.isShort {
       guard working.count < Self.maximum else { return }
       begin(run)
     }
@@ -96,7 +96,7 @@ final class LimitedSegments {
 
   private func begin(_ run: SegmentRun) {
     working.append(run)
-    run.leavePlace()
+    run.slot.release()
   }
 
   private func hasRoom(for fanOut: FanOut) -> Bool {

@@ -6,15 +6,15 @@ import Threads
 
 /// Records of events whose template this worker has not loaded: a new template comes with the next
 /// version of the workers, and while they are replaced one by one its events reach older ones too.
-/// Such a record rests aside, without a place of a lane, and its partition goes on; a newer worker
+/// Such a record rests, without a slot of a lane, and its partition goes on; a newer worker
 /// that takes the partition over reads it again. One for all lanes, which a record reaches in turn.
 final class TemplateWaits: Sendable {
   /// Events that rest at a time: beyond it they go to the dead letters. An intake that is full of
   /// them pauses its topic, and a template that nobody has would hold up all other events.
-  static let maximum = Intake.maximumAside / 2
+  static let maximum = Intake.maximumRetries / 2
 
   private let limit: Duration
-  /// When each record came first, by its place: ms since 1970.
+  /// When each record came first, by its offset: ms since 1970.
   private let first = ThreadLock<[String: Int64]>([:])
 
   /// - Parameter limit: how long a record rests; zero: not at all.
@@ -42,7 +42,7 @@ final class TemplateWaits: Sendable {
       return left
     }
     if let rest { return .again(after: rest) }
-    return .hopeless(
+    return .deadLetter(
       IngestError(.unknownTemplate, "the template \(event.template) is not loaded"))
   }
 }

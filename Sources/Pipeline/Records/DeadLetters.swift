@@ -1,6 +1,8 @@
 import EventLoop
 import Ingest
 import Kafka
+import Model
+import Record
 import Telemetry
 
 /// The one way to the dead letters: writes records that no try will make better, whole, with their
@@ -9,7 +11,7 @@ final class DeadLetters {
   typealias Send = (DeadLetter) async throws(KafkaError) -> Void
 
   /// A letter that is not written so soon waits as one that is refused: of a topic that is missing
-  /// Kafka's client says so after half a minute, in which records of other partitions want places.
+  /// Kafka's client says so after half a minute, in which records of other partitions want slots.
   private static let answerTimeout: Duration = .milliseconds(500)
 
   private let send: Send
@@ -26,7 +28,7 @@ final class DeadLetters {
   /// First tries that have had no answer for longer than `answerTimeout`.
   private var lateCount = 0
   /// Records that wait for the dead letters, of partitions that are ours or were.
-  private(set) var heldCount = 0
+  private(set) var waitingCount = 0
 
   init(
     options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send
@@ -122,14 +124,14 @@ final class DeadLetters {
     wait.number = number
     board.say(number, .deadLetters, to: "write dead letters to Kafka", why)
     guard isFirst else { return }
-    heldCount += 1
+    waitingCount += 1
     wait.whenItBegins()
   }
 
   private func end(_ wait: Wait) {
     answered(wait)
     guard let number = wait.number else { return }
-    heldCount -= 1
+    waitingCount -= 1
     board.end(number)
   }
 
@@ -183,5 +185,81 @@ final class DeadLetters {
     let whenItBegins: () -> Void
 
     init(_ whenItBegins: @escaping () -> Void) { self.whenItBegins = whenItBegins }
+  }
+}
+
+/// What events and the statistics say of records in the dead letters. Confined to its lane.
+final class DeadLetterNotes {
+  private let lane: LaneContext
+  /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
+  private var uncounted: [String: Int] = [:]
+  /// Those that the statistics were told of without an answer, by the receipt of that.
+  private var unanswered: [String: [String: Int]] = [:]
+
+  init(_ lane: LaneContext) { self.lane = lane }
+
+  /// Whether the event knows of it, or nobody needs to; false when the worker stopped before.
+  func take(
+    _ message: KafkaMessage, _ error: IngestError, isolation: isolated any Actor = #isolation
+  ) async -> Bool {
+    uncounted[error.code.rawValue, default: 0] += 1
+    beginToCount(isolation)
+    do {
+      try await note(message, error)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private func beginToCount(_ isolation: isolated any Actor) {
+    lane.loop.task(on: isolation) { await self.count() }
+  }
+
+  /// The event says what is missing of it, and comes to its end without it.
+  private func note(_ message: KafkaMessage, _ error: IngestError) async throws {
+    let now = lane.now
+    let (event, part): (Event, DeadPart)
+    switch lane.ingest.decode(message, now: now) {
+    // Also one that this worker's clock alone calls early: it was opened. Of one that was not,
+    // Redis notes nothing.
+    case .event(let found), .early(let found, _): (event, part) = (found, .event)
+    case .segment(let found): (event, part) = (found.event, .segment(found))
+    case .plan(let found): (event, part) = (found.event, .plan)
+    case .ended, .malformed: return
+    }
+    do {
+      let figures = try await lane.retry.persistent("note a dead letter in Redis", for: event) {
+        try await lane.record.noteDeadLetter(
+          of: part, event, code: error.code.rawValue, source: message.place, now: now)
+      }
+      if let figures { lane.endings.note(event.id, figures, rest: .isInDeadLetters) }
+    } catch let error as RecordError {
+      // The lane's Redis is closed: whoever reads the record again notes it.
+      guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
+      // What makes a segment a dead letter may stand in the way of this too.
+      lane.log.warning(
+        "the event does not say that a segment of it is a dead letter",
+        ["event": .text(event.id), "error": .text("\(error)")])
+    }
+  }
+
+  /// Adds to the statistics what they do not know yet. What a crash forgets is in the topic all the
+  /// same.
+  func count() async {
+    if !uncounted.isEmpty {
+      unanswered[String(lane.options.randomNumber(), radix: 36)] = uncounted
+      uncounted = [:]
+    }
+    for (receipt, codes) in unanswered.sorted(by: { $0.key < $1.key }) {
+      do {
+        try await lane.record.countDeadLetters(
+          codes, receipt: receipt, now: lane.now)
+        unanswered[receipt] = nil
+      } catch {
+        // The next heartbeat tries again.
+        return
+      }
+    }
   }
 }

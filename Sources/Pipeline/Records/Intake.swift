@@ -26,7 +26,7 @@ struct Intake {
 
   /// A record that waits for the dead letters, which take nothing. Its partition rests meanwhile,
   /// so that no more records of it come to the same end, and the other partitions go on.
-  struct Held: Hashable {
+  struct Blocked: Hashable {
     let partition: KafkaPartition
     let offset: Int64
     var bytes = 0
@@ -38,19 +38,20 @@ struct Intake {
   private(set) var isPaused = false
   private var backlog: [Record] = []
   /// Records whose segments others work on; asked about again when their time has come.
-  private var aside: [Record] = []
-  private var held: Set<Held> = []
+  private var retries: [Record] = []
+  private var blocked: Set<Blocked> = []
   /// Partitions whose next record rests: they are paused, so that what rests is bounded.
   private var resting: Set<KafkaPartition> = []
 
   /// Records at most: four events of 64 segments. An event that is further behind waits for those
   /// before it. A record is at most `maximum_event_bytes`.
   static let capacity = 256
-  /// Records put aside at most, beyond which nothing more is read: after the death of a worker,
-  /// what it had claimed is the places of its lanes and what lingered there, some forty a lane.
-  static let maximumAside = 256
-  /// Bytes of all records that are kept, those of held partitions among them, beyond which nothing
-  /// more is read: thousands of usual records, and hundreds of the largest.
+  /// Records that wait to be asked about again at most, beyond which nothing more is read: after
+  /// the death of a worker, what it had claimed is in the slots of its lanes or awaits its last
+  /// answers, some forty a lane.
+  static let maximumRetries = 256
+  /// Bytes of all records that are kept, those of blocked partitions among them, beyond which
+  /// nothing more is read: thousands of usual records, and hundreds of the largest.
   static let maximumBytes = 24 << 20
 
   init(kind: WorkKind, topic: String) {
@@ -60,12 +61,12 @@ struct Intake {
 
   /// Records that a lane may begin, now or when their time has come.
   var waiting: Int {
-    held.isEmpty ? backlog.count : backlog.count { !isBlocked($0.message.source) }
+    blocked.isEmpty ? backlog.count : backlog.count { !isBlocked($0.message.source) }
   }
-  var asideCount: Int { aside.count }
+  var retryCount: Int { retries.count }
   private var bytes: Int {
-    let listed = [backlog, aside].reduce(0) { $1.reduce($0) { $0 + $1.message.valueBytes } }
-    return held.reduce(listed) { $0 + $1.bytes }
+    let listed = [backlog, retries].reduce(0) { $1.reduce($0) { $0 + $1.message.valueBytes } }
+    return blocked.reduce(listed) { $0 + $1.bytes }
   }
 
   /// Returns the partitions to pause.
@@ -76,14 +77,14 @@ struct Intake {
   }
 
   /// The next record: events in their order, and of segments the first of the event that has the
-  /// fewest places, so that a large event does not hold up those behind it.
-  /// - Parameter places: by event.
-  mutating func next(now: UInt64 = 0, places: [ExactText: Int] = [:]) -> Record? {
-    var least: (index: Int, places: Int)?
+  /// fewest slots, so that a large event does not hold up those behind it.
+  /// - Parameter slots: by event.
+  mutating func next(now: UInt64 = 0, slots: [ExactText: Int] = [:]) -> Record? {
+    var least: (index: Int, slots: Int)?
     for (index, record) in backlog.enumerated()
     where !isBlocked(record.message.source) && record.notBefore <= now {
-      let taken = isFair ? record.event.flatMap { places[$0] } ?? 0 : 0
-      if taken < least?.places ?? .max { least = (index, taken) }
+      let taken = isFair ? record.event.flatMap { slots[$0] } ?? 0 : 0
+      if taken < least?.slots ?? .max { least = (index, taken) }
       if taken == 0 { break }
     }
     return least.map { backlog.remove(at: $0.index) }
@@ -93,15 +94,15 @@ struct Intake {
   private var isFair: Bool { kind == .segment || kind == .bulk }
 
   /// Somebody else works on it: ask again later.
-  mutating func putAside(_ record: Record, until due: UInt64) {
+  mutating func scheduleRetry(_ record: Record, until due: UInt64) {
     guard partitions.contains(record.message.source) else { return }
-    aside.append(Record(message: record.message, number: record.number, notBefore: due))
+    retries.append(Record(message: record.message, number: record.number, notBefore: due))
   }
 
   /// Takes up again what has rested long enough. Returns the partitions to resume.
   mutating func wake(now: UInt64) -> [KafkaPartition] {
-    let due = aside.filter { $0.notBefore <= now }
-    aside.removeAll { $0.notBefore <= now }
+    let due = retries.filter { $0.notBefore <= now }
+    retries.removeAll { $0.notBefore <= now }
     backlog.insert(contentsOf: due, at: 0)
     let rested = resting.filter { partition in
       guard let first = backlog.first(where: { $0.message.source == partition }) else {
@@ -119,12 +120,12 @@ struct Intake {
   mutating func balance() -> (pause: [KafkaPartition], resume: [KafkaPartition]) {
     let bytes = bytes
     if !isPaused,
-      waiting >= Self.capacity || aside.count >= Self.maximumAside || bytes >= Self.maximumBytes
+      waiting >= Self.capacity || retries.count >= Self.maximumRetries || bytes >= Self.maximumBytes
     {
       isPaused = true
       return (partitions.sorted(), [])
     }
-    guard isPaused, waiting <= Self.capacity / 4, aside.count <= Self.maximumAside / 2,
+    guard isPaused, waiting <= Self.capacity / 4, retries.count <= Self.maximumRetries / 2,
       bytes <= Self.maximumBytes / 2
     else { return ([], []) }
     isPaused = false
@@ -142,21 +143,21 @@ struct Intake {
   mutating func revoked(_ gone: Set<KafkaPartition>) {
     partitions.subtract(gone)
     backlog.removeAll { gone.contains($0.message.source) }
-    aside.removeAll { gone.contains($0.message.source) }
-    held = held.filter { !gone.contains($0.partition) }
+    retries.removeAll { gone.contains($0.message.source) }
+    blocked = blocked.filter { !gone.contains($0.partition) }
     resting.subtract(gone)
     if partitions.isEmpty { isPaused = false }
   }
 
-  mutating func block(_ record: Held) -> [KafkaPartition] {
+  mutating func block(_ record: Blocked) -> [KafkaPartition] {
     guard partitions.contains(record.partition) else { return [] }
-    held.insert(record)
+    blocked.insert(record)
     return [record.partition]
   }
 
   /// Returns the partition when it goes on.
-  mutating func unblock(_ record: Held) -> [KafkaPartition] {
-    guard held.remove(record) != nil, !isBlocked(record.partition), !isPaused,
+  mutating func unblock(_ record: Blocked) -> [KafkaPartition] {
+    guard blocked.remove(record) != nil, !isBlocked(record.partition), !isPaused,
       !resting.contains(record.partition)
     else { return [] }
     return [record.partition]
@@ -165,12 +166,12 @@ struct Intake {
   /// Takes nothing more; returns the partitions to pause.
   mutating func drain() -> [KafkaPartition] {
     backlog = []
-    aside = []
+    retries = []
     isPaused = true
     return partitions.sorted()
   }
 
   private func isBlocked(_ partition: KafkaPartition) -> Bool {
-    held.contains { $0.partition == partition }
+    blocked.contains { $0.partition == partition }
   }
 }

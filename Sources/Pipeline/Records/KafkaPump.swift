@@ -90,7 +90,7 @@ package actor KafkaPump {
   package var partitions: Int { dispatch.partitions }
   /// Records that wait to be asked about again: other workers have claimed their segments, or their
   /// template is not loaded.
-  package var aside: Int { dispatch.aside }
+  package var retries: Int { dispatch.retries }
   /// Records of our partitions that are not committed yet, as Kafka said last.
   package var lag: [KafkaPartition: Int64] { consumer.lag }
   /// By topic: records that Kafka threw away before anybody had read them.
@@ -127,7 +127,7 @@ package actor KafkaPump {
     guard losses.holdsSegments(partition.topic),
       let number = commits.began(partition, gapAt: offsets.lowerBound)
     else { return }
-    losses.hold(partition, offsets.lowerBound, number, now: loop.now)
+    losses.block(partition, offsets.lowerBound, number, now: loop.now)
   }
 
   /// Does something now and at every interval, until the pump is closed.
@@ -156,7 +156,7 @@ package actor KafkaPump {
     case .error(let error): options.log.warning("Kafka", ["error": .text("\(error)")])
     case .reachable: break
     }
-    health.hear(polled)
+    health.observe(polled)
   }
 
   private func received(_ message: KafkaMessage) {
@@ -235,19 +235,19 @@ package actor KafkaPump {
     let lane = lanes[run.lane]
     Task(executorPreference: lane.taskExecutor) {
       let receipt = await lane.run(run.message, run.kind) {
-        Task { await self.vacated(identifier) }
+        Task { await self.slotReleased(identifier) }
       }
       await self.finished(identifier, receipt)
     }
   }
 
-  private func vacated(_ identifier: Int) {
-    dispatch.vacate(identifier)
+  private func slotReleased(_ identifier: Int) {
+    dispatch.releaseSlot(identifier)
     dispatchAll()
   }
 
   private func finished(_ identifier: Int, _ receipt: Receipt) {
-    if case .hopeless(let error) = receipt { return writeDeadLetter(identifier, error) }
+    if case .deadLetter(let error) = receipt { return writeDeadLetter(identifier, error) }
     if let run = dispatch.end(identifier) { end(run, receipt) }
     goOn()
   }
@@ -261,44 +261,149 @@ package actor KafkaPump {
     case .notDone: askAgain(run, after: .zero)
     case .notHere(let ahead, let why):
       if !dispatch.isDraining { absence.begin(ahead: ahead, why) }
-    case .hopeless: return
+    case .deadLetter: return
     }
   }
 
   /// Of a partition that was taken away the record comes again, to whoever has it now.
   private func askAgain(_ run: RunningRecords.Run, after delay: Duration) {
     guard commits.awaits(run) else { return }
-    dispatch.putAside(run, until: loop.now &+ delay.nanoseconds)
+    dispatch.scheduleRetry(run, until: loop.now &+ delay.nanoseconds)
   }
 
-  /// Something has ended, or leaves its place.
+  /// Something has ended, or releases its slot.
   private func goOn() {
     dispatchAll()
     giveUpRevokedWhenDone()
     if isDrained { waiters.resume() }
   }
 
-  /// The record keeps its place while it is written, so that no more of them are on their way than
-  /// lanes have places. Its offset waits for the letter and for the event's note of it, so that
+  /// The record keeps its slot while it is written, so that no more of them are on their way than
+  /// lanes have slots. Its offset waits for the letter and for the event's note of it, so that
   /// none is lost. Whoever reads the record again, after a crash or because its partition changed
   /// hands before an earlier record was done, writes the letter again.
   private func writeDeadLetter(_ identifier: Int, _ error: IngestError) {
     guard let run = dispatch.running[identifier] else { return }
     Task {
       let isWritten = await deadLetters.write(run.message, error) { [weak self] in
-        self?.assumeIsolated { $0.hold(identifier) }
+        self?.assumeIsolated { $0.block(identifier) }
       }
       let isNoted =
         isWritten ? await lanes[run.lane].noteDeadLetter(run.message, error) : false
-      // A partition that was held goes on now, not before the note: without a place, each of its
+      // A partition that was blocked goes on now, not before the note: without a slot, each of its
       // records might come to wait for one.
-      perform(dispatch.release(run))
+      perform(dispatch.unblock(run))
       finished(identifier, isNoted ? .done : .notDone)
     }
   }
 
-  private func hold(_ identifier: Int) {
-    perform(dispatch.hold(identifier))
+  private func block(_ identifier: Int) {
+    perform(dispatch.block(identifier))
     goOn()
+  }
+}
+
+/// The end of a pump: nothing new is taken, what is done is committed, and the group is left.
+extension KafkaPump {
+  /// Of the time to close, what the last commit may take: the rest is for leaving the group.
+  private static let commitShare = 0.75
+
+  /// Nothing is in flight but what waits for the dead letters.
+  var isDrained: Bool { dispatch.running.count <= deadLetters.waitingCount }
+
+  /// Takes nothing new and waits for what is in flight as long as `timeout`. Returns whether all
+  /// that was begun is done. May be called again: after the lanes have stopped nothing stays in
+  /// flight. Records that wait for the dead letters are not waited for.
+  package func drain(timeout: Duration) async -> Bool {
+    let steps = dispatch.drain()
+    readiness.end()
+    absence.stop()
+    perform(steps)
+    if !isDrained { await waiters.wait(atMost: timeout) }
+    return dispatch.running.isEmpty
+  }
+
+  /// Records that the dead letters do not take stay for another worker: a lane that has stopped
+  /// could not note them.
+  func giveUpDeadLetters() { deadLetters.stop() }
+
+  /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
+  /// for at most `timeout`: what was not committed is read again and found done.
+  /// - Returns: how much of that time is left.
+  @discardableResult
+  package func close(timeout: Duration) -> Duration {
+    guard !isClosed else { return timeout }
+    isClosed = true
+    polling.stop()
+    giveUpDeadLetters()
+    let began = loop.clock
+    let left = { [loop] in timeout - .nanoseconds(Int64(clamping: loop.clock &- began)) }
+    commits.commitLast(timeout: timeout * Self.commitShare)
+    consumer.close(timeout: left())
+    polling.close()
+    return left()
+  }
+
+  /// Lets the thread end. Nothing runs on the pump afterwards.
+  package nonisolated func end() { loop.stop() }
+}
+
+/// Says once of each large fan-out that this worker has a part in it: its own, another's, or one
+/// that was under way before a restart. Confined to the pump's loop.
+final class FanOutStartLog {
+  private let log: Log
+  private var recent = RecentEvents()
+
+  init(log: Log) { self.log = log }
+
+  func begins(_ run: RunningRecords.Run) {
+    guard run.kind == .segment || run.kind == .bulk,
+      let event = SegmentRecord.event(ofKey: run.message.key),
+      recent.isNew(event)
+    else { return }
+    log.info(
+      "fan-out taken up: this worker has segments of it",
+      ["event": .text(event), "first": .text(run.message.place)])
+  }
+}
+
+/// The events that a worker has had to do with last, so that it names each once and not once a
+/// segment. A pure machine.
+struct RecentEvents {
+  /// Far more than are under way at a time; one that comes back later is named again.
+  static let capacity = 256
+
+  private var order: [String] = []
+  private var known: Set<String> = []
+
+  /// Whether the event was not known; it is now.
+  mutating func isNew(_ event: String) -> Bool {
+    guard known.insert(event).inserted else { return false }
+    order.append(event)
+    if order.count > Self.capacity { known.remove(order.removeFirst()) }
+    return true
+  }
+}
+
+/// Whoever waits for what is in flight to end. Confined to the pump's loop.
+final class DrainWaiters {
+  private let loop: EventLoop
+  private var waiters: [CheckedContinuation<Void, Never>] = []
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  var isEmpty: Bool { waiters.isEmpty }
+
+  /// Returns when `resume` is called, after `timeout` at the latest.
+  func wait(atMost timeout: Duration) async {
+    let deadline = loop.schedule(after: timeout) { [weak self] in self?.resume() }
+    await withCheckedContinuation { waiters.append($0) }
+    deadline.cancel()
+  }
+
+  func resume() {
+    let resumed = waiters
+    waiters = []
+    for continuation in resumed { continuation.resume() }
   }
 }

@@ -1,7 +1,8 @@
 import Ingest
 import Kafka
+import Text
 
-/// Records to lanes, as they have places, and back: a pure machine. It knows which records wait,
+/// Records to lanes, as they have slots, and back: a pure machine. It knows which records wait,
 /// which are worked on and which partitions are paused meanwhile. Times are monotonic nanoseconds.
 struct RecordDispatch {
   /// What the pump is to do, in this order.
@@ -26,14 +27,14 @@ struct RecordDispatch {
       Intake(kind: .straggler, topic: ingest.stragglersTopic),
     ]
     loads = LaneLoads(
-      lanes: lanes, eventPlaces: limits.events, segmentPlaces: limits.segments,
-      bulkPlaces: limits.bulk, stragglerPlaces: limits.stragglers)
+      lanes: lanes, eventSlots: limits.events, segmentSlots: limits.segments,
+      bulkSlots: limits.bulk, stragglerSlots: limits.stragglers)
   }
 
   var topics: [String] { intakes.map(\.topic) }
   var partitions: Int { intakes.reduce(0) { $0 + $1.partitions.count } }
   /// Records whose segments other workers have claimed.
-  var aside: Int { intakes.reduce(0) { $0 + $1.asideCount } }
+  var retries: Int { intakes.reduce(0) { $0 + $1.retryCount } }
 
   func kind(ofTopic topic: String) -> WorkKind? {
     intakes.first { $0.topic == topic }?.kind
@@ -82,7 +83,7 @@ struct RecordDispatch {
     return steps + beginWaiting(now: now)
   }
 
-  /// Gives records that wait to lanes with a free place.
+  /// Gives records that wait to lanes with a free slot.
   mutating func beginWaiting(now: UInt64) -> [Step] {
     guard !isDraining else { return [] }
     var steps: [Step] = []
@@ -93,8 +94,8 @@ struct RecordDispatch {
   private mutating func beginWaiting(_ kind: WorkKind, _ now: UInt64, _ steps: inout [Step]) {
     let index = kind.rawValue
     while intakes[index].waiting > 0, let lane = loads.take(kind) {
-      let places = running.places(of: kind)
-      guard let record = intakes[index].next(now: now, places: places) else {
+      let slots = running.slots(of: kind)
+      guard let record = intakes[index].next(now: now, slots: slots) else {
         loads.giveBack(kind, lane: lane)
         break
       }
@@ -105,42 +106,42 @@ struct RecordDispatch {
     steps.resume(change.resume)
   }
 
-  /// The run has nothing left that was never tried: its place is the next record's.
-  mutating func vacate(_ identifier: Int) {
-    if let (kind, lane) = running.vacate(identifier) { loads.giveBack(kind, lane: lane) }
+  /// The run has nothing left that was never tried: its slot is the next record's.
+  mutating func releaseSlot(_ identifier: Int) {
+    if let (kind, lane) = running.releaseSlot(identifier) { loads.giveBack(kind, lane: lane) }
   }
 
   mutating func end(_ identifier: Int) -> RunningRecords.Run? {
-    vacate(identifier)
+    releaseSlot(identifier)
     return running.end(identifier)
   }
 
   /// Another worker has the segment of a run that has ended: the record is asked about again later.
-  mutating func putAside(_ run: RunningRecords.Run, until due: UInt64) {
+  mutating func scheduleRetry(_ run: RunningRecords.Run, until due: UInt64) {
     guard !isDraining else { return }
     let record = Intake.Record(message: run.message, number: run.number)
-    intakes[run.kind.rawValue].putAside(record, until: due)
+    intakes[run.kind.rawValue].scheduleRetry(record, until: due)
   }
 
   /// A run waits for the dead letters: it keeps the record's offset from being committed, but no
-  /// place of a lane, and its partition rests.
-  mutating func hold(_ identifier: Int) -> [Step] {
-    vacate(identifier)
+  /// slot of a lane, and its partition rests.
+  mutating func block(_ identifier: Int) -> [Step] {
+    releaseSlot(identifier)
     guard let run = running[identifier] else { return [] }
     var steps: [Step] = []
-    steps.pause(intakes[run.kind.rawValue].block(Self.held(run)))
+    steps.pause(intakes[run.kind.rawValue].block(Self.blocked(run)))
     return steps
   }
 
-  /// The partition of a run that was held goes on.
-  mutating func release(_ run: RunningRecords.Run) -> [Step] {
+  /// The partition of a run that was blocked goes on.
+  mutating func unblock(_ run: RunningRecords.Run) -> [Step] {
     var steps: [Step] = []
-    steps.resume(intakes[run.kind.rawValue].unblock(Self.held(run)))
+    steps.resume(intakes[run.kind.rawValue].unblock(Self.blocked(run)))
     return steps
   }
 
-  private static func held(_ run: RunningRecords.Run) -> Intake.Held {
-    Intake.Held(
+  private static func blocked(_ run: RunningRecords.Run) -> Intake.Blocked {
+    Intake.Blocked(
       partition: run.message.source, offset: run.message.offset, bytes: run.message.valueBytes)
   }
 }
@@ -153,4 +154,127 @@ extension [RecordDispatch.Step] {
   fileprivate mutating func resume(_ partitions: [KafkaPartition]) {
     if !partitions.isEmpty { append(.resume(partitions)) }
   }
+}
+
+/// The records that lanes work on, found by their offset in Kafka: a pure machine. A record that
+/// comes again while it is worked on, after a rebalance, joins its run instead of beginning
+/// another.
+struct RunningRecords {
+  struct Run {
+    let message: KafkaMessage
+    let kind: WorkKind
+    let lane: Int
+    /// What the offset ledger knows the record by: that of its last delivery.
+    var number: Int
+    /// Of a segment.
+    let event: ExactText?
+    /// It counts against its lane's slots.
+    var holdsSlot = true
+  }
+
+  private struct Location: Hashable {
+    let partition: KafkaPartition
+    let offset: Int64
+  }
+
+  private var runs: [Int: Run] = [:]
+  private var byLocation: [Location: Int] = [:]
+  private var lastIdentifier = 0
+  /// Slots of lanes by `WorkKind.rawValue`, then by event.
+  private var slotsOfEvents: [[ExactText: Int]] = WorkKind.allCases.map { _ in [:] }
+
+  /// How many slots of lanes each event has.
+  func slots(of kind: WorkKind) -> [ExactText: Int] { slotsOfEvents[kind.rawValue] }
+
+  var isEmpty: Bool { runs.isEmpty }
+  var count: Int { runs.count }
+
+  func contains(anyOf partitions: Set<KafkaPartition>) -> Bool {
+    byLocation.keys.contains { partitions.contains($0.partition) }
+  }
+
+  /// Returns the run's identifier.
+  mutating func begin(_ record: Intake.Record, _ kind: WorkKind, lane: Int) -> Int {
+    lastIdentifier += 1
+    runs[lastIdentifier] = Run(
+      message: record.message, kind: kind, lane: lane, number: record.number, event: record.event)
+    if let event = record.event { slotsOfEvents[kind.rawValue][event, default: 0] += 1 }
+    byLocation[Self.location(record.message)] = lastIdentifier
+    return lastIdentifier
+  }
+
+  /// Whether the record is being worked on; its offset then belongs to that run. A record of a
+  /// topic that was deleted and created again is another one at the same offset.
+  mutating func join(_ message: KafkaMessage, number: Int) -> Bool {
+    guard let identifier = byLocation[Self.location(message)], let run = runs[identifier],
+      run.message.key == message.key, run.message.value == message.value,
+      run.message.timestamp == message.timestamp
+    else { return false }
+    runs[identifier]?.number = number
+    return true
+  }
+
+  /// Returns the slot that the run had, if it had one still.
+  mutating func releaseSlot(_ identifier: Int) -> (kind: WorkKind, lane: Int)? {
+    guard let run = runs[identifier], run.holdsSlot else { return nil }
+    runs[identifier]?.holdsSlot = false
+    if let event = run.event, let slots = slotsOfEvents[run.kind.rawValue][event] {
+      slotsOfEvents[run.kind.rawValue][event] = slots > 1 ? slots - 1 : nil
+    }
+    return (run.kind, run.lane)
+  }
+
+  mutating func end(_ identifier: Int) -> Run? {
+    guard let run = runs.removeValue(forKey: identifier) else { return nil }
+    let location = Self.location(run.message)
+    if byLocation[location] == identifier { byLocation[location] = nil }
+    return run
+  }
+
+  subscript(identifier: Int) -> Run? { runs[identifier] }
+
+  private static func location(_ message: KafkaMessage) -> Location {
+    Location(partition: message.source, offset: message.offset)
+  }
+}
+
+/// How many slots of each lane are taken, and who takes the next record: a pure machine. Each kind
+/// has its own slots, so that one giant fan-out does not delay a small one, and neither waits for
+/// pushes that were tried in vain.
+package struct LaneLoads: Sendable, Equatable {
+  /// By `WorkKind.rawValue`.
+  private let slots: [Int]
+  private var taken: [[Int]]
+
+  package init(
+    lanes: Int, eventSlots: Int, segmentSlots: Int, bulkSlots: Int, stragglerSlots: Int
+  ) {
+    slots = [eventSlots, segmentSlots, bulkSlots, stragglerSlots]
+    taken = Array(repeating: Array(repeating: 0, count: lanes), count: slots.count)
+  }
+
+  /// The least busy lane with a free slot for this kind, which is then taken; nil when all are
+  /// full.
+  package mutating func take(_ kind: WorkKind) -> Int? {
+    let mine = taken[kind.rawValue]
+    let free = mine.indices.filter { mine[$0] < slots[kind.rawValue] }
+    guard let least = free.min(by: { load($0) < load($1) }) else { return nil }
+    taken[kind.rawValue][least] += 1
+    return least
+  }
+
+  package mutating func giveBack(_ kind: WorkKind, lane: Int) {
+    precondition(taken[kind.rawValue][lane] > 0, "a lane gave back more than it took")
+    taken[kind.rawValue][lane] -= 1
+  }
+
+  package func hasRoom(_ kind: WorkKind) -> Bool {
+    taken[kind.rawValue].contains { $0 < slots[kind.rawValue] }
+  }
+
+  package var inFlight: Int { taken.reduce(0) { $0 + $1.reduce(0, +) } }
+
+  package func inFlight(_ kind: WorkKind) -> Int { taken[kind.rawValue].reduce(0, +) }
+
+  private func load(_ lane: Int) -> Int { taken.reduce(0) { $0 + $1[lane] } }
 }

@@ -53,7 +53,7 @@ struct RecordLosses {
   }
 
   /// - Parameter number: of the gap's first offset, by the ledger.
-  mutating func hold(_ partition: KafkaPartition, _ offset: Int64, _ number: Int, now: UInt64) {
+  mutating func block(_ partition: KafkaPartition, _ offset: Int64, _ number: Int, now: UInt64) {
     gaps.append(Gap(partition: partition, offset: offset, number: number, foundAt: now))
   }
 

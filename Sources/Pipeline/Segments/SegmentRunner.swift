@@ -1,167 +1,206 @@
 import Deliver
+import EventLoop
 import Ingest
 import Kafka
 import Model
 import Record
-import Render
-import Telemetry
+import Text
 
-/// A segment: claim → expand → render → deliver → record. Confined to its lane.
+/// Takes segments through their lives: does what `SegmentMachine` says, and reports the result to
+/// it. Confined to its lane.
 final class SegmentRunner {
-  private let options: PipelineOptions
-  private let render: RenderStage
-  private let deliver: DeliverStage
-  private let bidder: SegmentBidder
-  private let claims: ClaimKeeper
-  private let runs: SegmentRuns
-  private let leases: LimitLeases
-  private let limited: LimitedSegments
-  private let sender: SegmentSender
-  private let lingering: SegmentLingering
-  private let settler: SegmentSettler
-  private let delays: StragglerDelays
-  private let counters: WorkerCounters
+  /// While the last pushes in flight are answered, those among them that must wait leave.
+  static let answerStep: Duration = .milliseconds(200)
+  /// Pushes that would expire before they are tried again stay where they are until then.
+  private static let shortestStraggle: Duration = .milliseconds(1500)
+  private static let longestStay: Duration = .seconds(5)
 
-  init(
-    options: PipelineOptions, stages: LaneStages, bidder: SegmentBidder, claims: ClaimKeeper,
-    runs: SegmentRuns, leases: LimitLeases, limited: LimitedSegments, sender: SegmentSender,
-    lingering: SegmentLingering, settler: SegmentSettler, delays: StragglerDelays,
-    counters: WorkerCounters
-  ) {
-    self.options = options
-    render = stages.render
-    deliver = stages.deliver
-    self.bidder = bidder
-    self.claims = claims
-    self.runs = runs
+  let runs: SegmentRuns
+  let claims: SegmentClaims
+  let leases: LimitLeases
+  let limited = LimitedSegments()
+  let stragglers: Stragglers
+  private let lane: LaneContext
+  private let sender: SegmentSender
+  private let settler: SegmentSettler
+
+  init(_ lane: LaneContext, clock: ClockWatch) {
+    self.lane = lane
+    let leases = LimitLeases(lane)
     self.leases = leases
-    self.limited = limited
-    self.sender = sender
-    self.lingering = lingering
-    self.settler = settler
-    self.delays = delays
-    self.counters = counters
+    runs = SegmentRuns(limits: lane.options.limits, loop: lane.loop) { leases.limits(of: $0) }
+    claims = SegmentClaims(lane, clock: clock, runs: runs)
+    stragglers = Stragglers(lane, runs: runs)
+    let news = TokenNewsWriter(lane)
+    sender = SegmentSender(lane, claims: claims, runs: runs, stragglers: stragglers, news: news)
+    settler = SegmentSettler(lane, stragglers: stragglers, news: news)
   }
 
   /// A segment of a large event, or stragglers.
   func take(
-    _ segment: Segment, from message: KafkaMessage, _ vacate: @escaping () -> Void,
+    _ segment: Segment, from message: KafkaMessage, _ slot: LaneSlot,
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    if render.template(named: segment.event.template) == nil {
+    if lane.render.template(named: segment.event.template) == nil {
       let reason = "the template \(segment.event.template) is not loaded"
-      guard !segment.event.isExpired(at: options.wallClock()) else {
-        return .hopeless(IngestError(.unknownTemplate, reason))
+      guard !segment.event.isExpired(at: lane.now) else {
+        return .deadLetter(IngestError(.unknownTemplate, reason))
       }
       // The worker that opened the event has it: some are newer than others while a new version is
       // rolled out. However many segments there are, they rest in Kafka.
-      options.log.warning(
-        "a segment is put off: \(reason)", ["event": .text(segment.event.id)])
-      return try await delays.putOffPaused(segment, message, vacate)
+      lane.log.warning("a segment is deferred: \(reason)", ["event": .text(segment.event.id)])
+      return try await stragglers.deferPaused(segment, message, slot)
     }
-    return try await run(bidder.bid(on: segment), from: message, vacate)
+    return try await run(claims.bid(on: segment), from: message, slot)
   }
 
   /// Does one segment from its followers to its counters, unless somebody has done it or does it.
   ///
-  /// - Parameter vacate: called when all pushes of the segment were tried, before it ends.
+  /// - Parameter slot: released when all pushes of the segment were tried, or before.
   func run(
-    _ bid: SegmentBid, from message: KafkaMessage, _ vacate: @escaping () -> Void
+    _ bid: SegmentBid, from message: KafkaMessage, _ slot: LaneSlot
   ) async throws -> Receipt {
-    let claim = bid.claim
-    let run = runs.make(claim, recordBytes: message.valueBytes, vacate)
-    run.tally.notes = options.record.notes(of: claim.segment, now: options.wallClock)
-    defer { limited.end(run) }
-    var bid = bid
+    let run = runs.make(bid.claim, recordBytes: message.valueBytes, slot)
+    run.tally.notes = lane.options.record.notes(of: run.segment, now: lane.options.wallClock)
+    defer {
+      runs.end(run)
+      limited.end(run)
+    }
     // By the script that opened the event.
     if let answer = bid.answer { claims.noteFormer(of: run, answer.result) }
-    let turn: LimitedSegments.Turn
-    do {
-      turn = try await limited.turn(of: run, at: options.wallClock())
-    } catch {
-      // The run has not begun: nobody else releases its claim.
-      if bid.answer != nil { await claims.release(run) }
-      throw error
+    var action = run.take(.begun(isClaimed: bid.answer != nil))
+    var failure: (any Error)?
+    while true {
+      if case .end(let ending, let cleanup) = action {
+        await clean(up: cleanup, run)
+        return try await receipt(ending, run, message, failure)
+      }
+      do {
+        action = run.take(try await perform(action, run, bid, message))
+      } catch {
+        failure = error
+        let isStop = error is RetryUntilStopped.Stopped
+        action = run.take(.failed(hasSent: !isStop && run.tally.pushes > 0))
+      }
     }
-    switch turn {
-    case .now: break
-    case .later: bid.answer = nil
-    case .putOff:
-      if bid.answer != nil { await claims.release(run) }
-      return try await delays.putOffPaused(claim.segment, message, vacate)
+  }
+
+  private func perform(
+    _ action: SegmentMachine.Action, _ run: SegmentRun, _ bid: SegmentBid, _ message: KafkaMessage
+  ) async throws -> SegmentMachine.Input {
+    switch action {
+    case .takeTurn: return .turn(try await limited.turn(of: run, at: lane.now))
+    case .bid(let again):
+      var bid = bid
+      if again { bid.answer = nil }
+      return .bid(try await ask(bid, for: run, from: message))
+    case .send:
+      await leases.begin(run.tally.fanOut)
+      try await sender.send(run, to: bid)
+      return .sent
+    case .awaitTries:
+      if !runs.isLeaving { _ = await run.reached(.nothingUnsent) }
+      return .tried(mayReleaseSlot: runs.mayReleaseSlot(run))
+    case .awaitAnswers(let releasingSlot):
+      if releasingSlot { run.slot.release() }
+      // What waits for a closed route waits elsewhere, and leaves room to what comes back soon.
+      let mayStay = releasingSlot && !lane.deliver.waitsForClosedRoute(run.tally)
+      return await answers(run, within: mayStay ? lane.options.straggleAfter : Self.answerStep)
+    case .deferAndAwaitAnswers:
+      deferWaiting(of: run)
+      return await answers(run, within: Self.answerStep)
+    case .settle(.whole):
+      try await settler.settle(run)
+      return .settled(.whole)
+    case .settle(.part):
+      await settler.settlePart(run)
+      return .settled(.part)
+    case .end, .extendClaim, .stopSending, .nothing:
+      preconditionFailure("a segment's machine was told what it had not asked for")
     }
+  }
+
+  // MARK: the claim
+
+  private func ask(
+    _ bid: SegmentBid, for run: SegmentRun, from message: KafkaMessage
+  ) async throws -> SegmentMachine.Bid {
     let answer = try await claims.ask(bid, for: run, from: message)
     switch answer.result {
     case .settled:
-      counters.add(.segmentsAlreadySettled)
-      return .done
-    case .orphaned: return .done
-    case .unplanned: return try await delays.putOffUnplanned(claim.segment, message, vacate)
-    case .paused: return try await delays.putOffPaused(claim.segment, message, vacate)
-    case .claimed(let milliseconds):
-      return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
+      lane.counters.add(.segmentsAlreadySettled)
+      return .settled
+    case .orphaned: return .orphaned
+    case .unplanned: return .unplanned
+    case .paused: return .paused
+    case .claimed(let milliseconds): return .claimedElsewhere(milliseconds: milliseconds)
     case .yours(let redisTime, let isCancelled, _):
-      guard !runs.isStopped else {
-        // Those that it had were released before this one was there.
-        await claims.release(run)
-        throw RetryUntilStopped.Stopped()
-      }
-      bidder.won()
-      run.isLate = claim.segment.event.isExpired(at: redisTime)
+      guard !runs.isStopped else { return .wonAfterStop }
+      claims.won()
+      run.isLate = run.segment.event.isExpired(at: redisTime)
       let fanOut = run.tally.fanOut
       if isCancelled { fanOut.brake = .cancelled }
       // An earlier segment of it may have been under way when it was paused.
       if fanOut.brake == .paused { fanOut.brake = nil }
-    }
-    run.holds(since: answer.asked, for: options.claimLifetime)
-    runs.begin(run)
-    await leases.begin(run.tally.fanOut)
-    defer { runs.end(run) }
-    do {
-      try await send(run, to: bid)
-      try await lingering.linger(run)
-      try await settler.settle(run)
-    } catch {
-      deliver.abandon(run.tally)
-      guard !run.isLost else { return .again(after: options.claimLifetime / 10) }
-      // While the lane stops, all claims are released together.
-      guard !runs.isStopped else { throw error }
-      await giveUp(run)
-      throw error
-    }
-    return .done
-  }
-
-  /// What was sent before it fails has its outcomes.
-  private func send(_ run: SegmentRun, to bid: SegmentBid) async throws {
-    do {
-      try await sender.send(run, to: bid)
-    } catch {
-      await settlePart(run, after: error)
-      throw error
+      run.holds(since: answer.asked, for: lane.options.claimLifetime)
+      runs.begin(run)
+      return .won
     }
   }
 
-  /// Others may have the segment at once.
-  private func giveUp(_ run: SegmentRun) async {
-    // A claim that is renewed behind its release would come back.
-    runs.end(run)
-    await settler.drop(run)
-    await claims.release(run)
+  // MARK: the last answers
+
+  private func answers(
+    _ run: SegmentRun, within limit: Duration
+  ) async -> SegmentMachine.Input {
+    await run.reached(.allSettled, within: limit) ? .answered : .unanswered
   }
 
-  /// The segment's record goes to the dead letters. What was sent of it gets its outcomes, and they
-  /// count.
-  private func settlePart(_ run: SegmentRun, after error: any Error) async {
-    guard !(error is RetryUntilStopped.Stopped), !run.isLost, !runs.isStopped,
-      run.tally.pushes > 0
-    else { return }
-    do {
-      try await lingering.linger(run)
-    } catch {
-      // The lane stops, or another worker has the segment.
-      return
+  /// What still waits for another try becomes stragglers.
+  private func deferWaiting(of run: SegmentRun) {
+    let left = lane.options.stragglerTimes.left(until: run.segment.event.expiresAt)
+    guard !runs.isLeaving, left > shortestStraggle(run) else { return }
+    lane.deliver.postponeWaiting(of: run.tally)
+  }
+
+  /// Near the expiry the order of the stragglers' topic would make a last try come too late: who
+  /// keeps no slot stays where it is.
+  private func shortestStraggle(_ run: SegmentRun) -> Duration {
+    guard run.machine.hasLeftSlot, !lane.deliver.waitsForClosedRoute(run.tally) else {
+      return Self.shortestStraggle
     }
-    await settler.settlePart(run)
+    return Self.shortestStraggle + min(lane.options.straggleDelay, Self.longestStay)
+  }
+
+  // MARK: the end
+
+  private func clean(up cleanup: SegmentMachine.Cleanup, _ run: SegmentRun) async {
+    switch cleanup {
+    case .nothing: return
+    case .releaseClaim: await claims.release(run)
+    case .abandonPushes: lane.deliver.abandon(run.tally)
+    case .giveUp:
+      lane.deliver.abandon(run.tally)
+      // A claim that is renewed behind its release would come back.
+      runs.end(run)
+      await settler.drop(run)
+      await claims.release(run)
+    }
+  }
+
+  private func receipt(
+    _ ending: SegmentMachine.Ending, _ run: SegmentRun, _ message: KafkaMessage,
+    _ failure: (any Error)?
+  ) async throws -> Receipt {
+    switch ending {
+    case .done: return .done
+    case .again(let milliseconds):
+      let longest = lane.options.claimLifetime / 10
+      return .again(after: min(milliseconds.map { .milliseconds($0) } ?? longest, longest))
+    case .deferPaused: return try await stragglers.deferPaused(run.segment, message, run.slot)
+    case .deferUnplanned:
+      return try await stragglers.deferUnplanned(run.segment, message, run.slot)
+    case .failed: throw failure ?? RetryUntilStopped.Stopped()
+    }
   }
 }

@@ -2,10 +2,10 @@ import EventLoop
 import Model
 import Record
 
-/// The segments that a lane works on, and which of them keep a place. Confined to its lane.
+/// The segments that a lane works on, and which of them keep a slot. Confined to its lane.
 final class SegmentRuns {
-  /// Lists that may be worked on without a place, and before all their pushes were tried.
-  static let maximumWithoutPlace = 64
+  /// Lists that may be worked on without a slot, and before all their pushes were tried.
+  static let maximumWithoutSlot = 64
 
   private let limits: LaneLimits
   private let loop: EventLoop
@@ -31,20 +31,17 @@ final class SegmentRuns {
   var count: Int { runs.count }
   /// The ids of their events.
   var eventIDs: Set<String> { Set(runs.values.map(\.run.segment.event.id)) }
-  /// Of them, those that have a place.
-  var places: Int { runs.values.count(where: \.run.hasPlace) }
+  /// Of them, those that have a slot.
+  var slots: Int { runs.values.count(where: \.run.slot.isHeld) }
   /// What its batches took at most since the lane began.
   var mostBatchBytes: Int { memory.mostBytes }
   /// Segments whose pushes were all tried and are not all settled.
-  var lingering: Int { runs.values.count(where: \.run.isLingering) }
+  var awaitingAnswers: Int { runs.values.count(where: \.run.machine.hasLeftSlot) }
 
-  /// - Parameter vacate: called when the run needs its place no longer, before it ends.
-  func make(_ claim: Claim, recordBytes: Int, _ vacate: @escaping () -> Void) -> SegmentRun {
-    let run = SegmentRun(
-      claim: claim, of: fanOuts.fanOut(of: claim.segment), loop: loop, memory: memory,
-      vacate: vacate)
-    run.recordBytes = recordBytes
-    return run
+  func make(_ claim: Claim, recordBytes: Int, _ slot: LaneSlot) -> SegmentRun {
+    SegmentRun(
+      claim: claim, of: fanOuts.fanOut(of: claim.segment), recordBytes: recordBytes, slot: slot,
+      loop: loop, memory: memory)
   }
 
   /// Nil when nothing of the event is known here.
@@ -59,44 +56,39 @@ final class SegmentRuns {
 
   func contains(_ run: SegmentRun) -> Bool { runs[ObjectIdentifier(run)]?.run === run }
 
-  /// The lane stops soon: whoever waits for a segment looks again what there is to do.
-  /// - Parameter postpone: takes out what a segment has in queues.
-  func leave(_ postpone: (SegmentTally) -> Void) {
+  /// The lane stops soon: whoever waits for a segment goes on, and finds out what there is to do.
+  /// - Parameter deferAll: takes out what a segment has in queues.
+  func leave(_ deferAll: (SegmentTally) -> Void) {
     isLeaving = true
     for run in all {
-      postpone(run.tally)
-      run.progress.wake()
+      deferAll(run.tally)
+      run.wake()
     }
   }
 
-  /// The lane stops: whoever waits for a segment goes on, and `check` throws.
+  /// The lane stops: whoever waits for a segment goes on, and `SegmentRun.check` throws.
   func stop() {
     isStopped = true
-    for run in all { run.progress.abandon() }
+    for run in all { run.take(.laneStopped) }
   }
 
-  /// Throws when the lane has stopped or another worker has the segment.
-  func check(_ run: SegmentRun) throws {
-    guard !isStopped, !run.isLost else { throw RetryUntilStopped.Stopped() }
-  }
-
-  /// Whether it may leave its place and wait for its last outcomes.
-  func mayLinger(_ run: SegmentRun) -> Bool {
+  /// Whether it may leave its slot to the next record while it awaits its last answers.
+  func mayReleaseSlot(_ run: SegmentRun) -> Bool {
     let others = runs.values.lazy.map(\.run).filter {
-      $0.isLingering && ($0.index == nil) == (run.index == nil)
+      $0.machine.hasLeftSlot && ($0.index == nil) == (run.index == nil)
     }
-    guard others.count < limits.lingering else { return false }
+    guard others.count < limits.awaitingAnswers else { return false }
     let bytes = others.reduce(run.keptBytes) { $0 + $1.keptBytes }
-    return others.isEmpty || bytes <= limits.lingeringBytes
+    return others.isEmpty || bytes <= limits.awaitingBytes
   }
 
   /// Lists that were begun before their route was found to be slow, or their fan-out to get
-  /// nowhere, give up their places.
-  func leavePlaces(whereAll isSlow: (PushRoute, FanOut) -> Bool) {
+  /// nowhere, release their slots.
+  func releaseSlots(whereAll isSlow: (PushRoute, FanOut) -> Bool) {
     let all = all
-    var gone = all.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
-    for run in all where run.index != nil && run.hasPlace {
-      guard gone < Self.maximumWithoutPlace else { break }
+    var gone = all.count { $0.index != nil && !$0.slot.isHeld && !$0.machine.hasLeftSlot }
+    for run in all where run.index != nil && run.slot.isHeld {
+      guard gone < Self.maximumWithoutSlot else { break }
       // Whose credentials are meant the app says, whatever the push type.
       let app = run.segment.event.app
       guard
@@ -104,8 +96,42 @@ final class SegmentRuns {
           isSlow(PushRoute(destination: $0, topic: app), run.tally.fanOut)
         })
       else { continue }
-      run.leavePlace()
+      run.slot.release()
       gone += 1
     }
+  }
+}
+
+/// The fan-outs that a lane works on: the segments of an event share one for as long as one of them
+/// is under way.
+struct LaneFanOuts {
+  private struct Entry {
+    weak var fanOut: FanOut?
+  }
+
+  /// Of an event whose fan-out begins here.
+  private let limits: (Event) -> [PushLimit]
+  /// By the event's id.
+  private var entries: [String: Entry] = [:]
+  /// With so many, those that ended are forgotten.
+  private var most = LaneFanOuts.fewest
+  private static let fewest = 64
+
+  init(limits: @escaping (Event) -> [PushLimit] = { _ in [] }) { self.limits = limits }
+
+  var count: Int { entries.count }
+
+  func fanOut(ofEvent id: String) -> FanOut? { entries[id]?.fanOut }
+
+  mutating func fanOut(of segment: Segment) -> FanOut {
+    let id = segment.event.id
+    if let known = entries[id]?.fanOut { return known }
+    if entries.count >= most {
+      entries = entries.filter { $0.value.fanOut != nil }
+      most = max(Self.fewest, 2 * entries.count)
+    }
+    let fanOut = FanOut(isSmall: segment.isOfSmall, limits: limits(segment.event))
+    entries[id] = Entry(fanOut: fanOut)
+    return fanOut
   }
 }

@@ -1,47 +1,37 @@
+import Ingest
+import Kafka
+import Model
 import Record
 import Telemetry
 
 /// Records what became of segments. Confined to its lane.
 final class SegmentSettler {
-  private let options: PipelineOptions
-  private let record: RecordStage
-  private let retry: RetryUntilStopped
-  private let counters: WorkerCounters
-  private let stragglers: StragglerWriter
+  private let lane: LaneContext
+  private let stragglers: Stragglers
   private let news: TokenNewsWriter
-  private let endings: FanOutEndings
 
-  init(
-    options: PipelineOptions, record: RecordStage, retry: RetryUntilStopped,
-    counters: WorkerCounters, stragglers: StragglerWriter, news: TokenNewsWriter,
-    endings: FanOutEndings
-  ) {
-    self.options = options
-    self.record = record
-    self.retry = retry
-    self.counters = counters
+  init(_ lane: LaneContext, stragglers: Stragglers, news: TokenNewsWriter) {
+    self.lane = lane
     self.stragglers = stragglers
     self.news = news
-    self.endings = endings
   }
 
   func settle(_ run: SegmentRun) async throws {
     if !run.tally.stragglers.isEmpty { try await stragglers.write(run) }
     let segment = run.segment
     try await news.settle(run)
-    run.isSettling = true
     var settlement = try await mark(run)
-    while case .untold(let notes) = settlement {
+    while case .pending(let notes) = settlement {
       try await news.takeUp(notes, run)
       settlement = try await mark(run)
     }
     guard case .recorded(let settled) = settlement else {
-      counters.add(.segmentsAlreadySettled)
+      lane.counters.add(.segmentsAlreadySettled)
       return
     }
-    counters.count(run.tally)
+    lane.counters.count(run.tally)
     if settled.findings.pruneWithheld > 0 {
-      options.log.error(
+      lane.log.error(
         "Apple calls too many devices of this app gone (410): none of these is removed, and "
           + "sending goes on. devices.removal_share says how many are too many",
         [
@@ -50,27 +40,27 @@ final class SegmentSettler {
         ])
     }
     if settled.findings.withheld > 0 {
-      options.log.error(
+      lane.log.error(
         "Apple calls tokens unusable and takes too few of the same topic and environment: "
           + "are both right? None was set aside",
         ["event": .text(segment.event.id), "tokens": .integer(settled.findings.withheld)])
     }
     if settled.findings.failed > 0 {
-      options.log.warning(
+      lane.log.warning(
         "what Apple said of tokens is not all written: keys of users or tokens hold something else",
         ["event": .text(segment.event.id), "keys": .integer(settled.findings.failed)])
     }
     if let figures = settled.fanOut {
-      endings.note(
+      lane.endings.note(
         segment.event.id, figures, rest: settled.isComplete ? .nothing : .isInDeadLetters)
     }
   }
 
   private func mark(_ run: SegmentRun) async throws -> Settlement {
-    try await retry.persistent("write counters to Redis", for: run.segment.event) {
-      try await record.settle(
+    try await lane.retry.persistent("write counters to Redis", for: run.segment.event) {
+      try await lane.record.settle(
         run.segment, run.tally, stragglers: run.written, owner: run.claim.owner,
-        now: options.wallClock())
+        now: lane.now)
     }
   }
 
@@ -78,25 +68,25 @@ final class SegmentSettler {
   /// tokens.
   func settlePart(_ run: SegmentRun) async {
     do {
-      try await retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
-        try await record.prune(run.segment, run.tally, now: options.wallClock())
+      try await lane.retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
+        try await lane.record.prune(run.segment, run.tally, now: lane.now)
       }
       try await news.settlePart(run)
     } catch is RetryUntilStopped.Stopped {
       // Another worker does all of it, and counts it.
       return
     } catch {
-      options.log.warning(
+      lane.log.warning(
         "what Apple said of a segment's tokens is not written", ["error": .text("\(error)")])
     }
     do {
-      try await retry.persistent("write counters to Redis", for: run.segment.event) {
-        try await record.countPart(
-          of: run.segment, run.tally, owner: run.claim.owner, now: options.wallClock())
+      try await lane.retry.persistent("write counters to Redis", for: run.segment.event) {
+        try await lane.record.countPart(
+          of: run.segment, run.tally, owner: run.claim.owner, now: lane.now)
       }
-      counters.countPushes(run.tally)
+      lane.counters.countPushes(run.tally)
     } catch {
-      options.log.warning(
+      lane.log.warning(
         "what was sent of a segment is not counted", ["error": .text("\(error)")])
     }
   }
@@ -104,9 +94,46 @@ final class SegmentSettler {
   /// What a failed run has written is nobody's to send.
   func drop(_ run: SegmentRun) async {
     do {
-      try await record.drop(run.written.map(\.id), of: run.segment.event)
+      try await lane.record.drop(run.written.map(\.id), of: run.segment.event)
     } catch {
-      options.log.warning("stragglers not dropped", ["error": .text("\(error)")])
+      lane.log.warning("stragglers not dropped", ["error": .text("\(error)")])
+    }
+  }
+}
+
+extension WorkerCounters {
+  /// Adds what became of a settled segment.
+  func count(_ tally: SegmentTally) {
+    add(.segmentsSettled)
+    countPushes(tally)
+  }
+
+  func countPushes(_ tally: SegmentTally) {
+    add(.recipients, tally.recipients)
+    add(.skipped, tally.skipped)
+    add(.unknownZones, tally.unknownZones)
+    add(.unknownLocales, tally.unknownLocales)
+    add(.pushesAccepted, tally.accepted)
+    add(.pushesExpired, tally.expired)
+    add(.pushesCancelled, tally.cancelled)
+    add(.pushesSuppressed, tally.suppressed)
+    for (rule, count) in tally.suppressions.byRule { add(Self.counter(of: rule), count) }
+    add(.retries, tally.retried)
+    for (reason, count) in tally.rejections { addRejected(reason: reason.rawValue, count) }
+    add(.tokensPruned, tally.findings.pruned)
+    add(.tokensPruneRefused, tally.findings.refused)
+    add(.tokensPruneUndated, tally.findings.undated)
+    add(.tokensPruneWithheld, tally.findings.pruneWithheld)
+    add(.tokensQuarantined, tally.findings.quarantined)
+    add(.tokensQuarantineWithheld, tally.findings.withheld)
+  }
+
+  static func counter(of rule: SuppressionRule) -> WorkerCounter {
+    switch rule {
+    case .muted: .suppressedMuted
+    case .quiet: .suppressedQuiet
+    case .cap: .suppressedCap
+    case .device: .suppressedDevice
     }
   }
 }

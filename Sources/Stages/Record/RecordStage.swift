@@ -99,7 +99,7 @@ package final class RecordStage {
       RecordScripts.settle, segment.event, keys: [untold] + notes.keys, now: now,
       arguments: arguments + notes.arguments)
     switch reply[0].text {
-    case "untold": return .untold((1..<reply.count).compactMap { reply[$0].text })
+    case "untold": return .pending((1..<reply.count).compactMap { reply[$0].text })
     case "already":
       try await add(reply[1], of: segment.event.id, now: now)
       return .alreadySettled

@@ -27,8 +27,8 @@ extension RecordStage {
     _ verdicts: [TokenVerdict], of segment: Segment, _ tally: SegmentTally, now: Int64
   ) async throws(RecordError) -> [VerdictNote]? {
     guard options.tellsTokens, !verdicts.isEmpty else { return [] }
-    let at = tally.untold.notedAt ?? now
-    tally.untold.notedAt = at
+    let at = tally.pendingChanges.notedAt ?? now
+    tally.pendingChanges.notedAt = at
     let notes = verdicts.map { VerdictNote($0, at: at) }
     let reply = try await evaluate(
       Self.noting,
@@ -36,7 +36,7 @@ extension RecordStage {
       arguments: [segment.id, String(Keyspace.eventLifetimeSeconds)] + notes.map(\.text),
       isLasting: true)
     guard reply.integer == 1 else {
-      tally.untold.notedAt = nil
+      tally.pendingChanges.notedAt = nil
       return nil
     }
     return notes
@@ -52,7 +52,7 @@ extension RecordStage {
     return (0..<reply.count).compactMap { reply[$0].text }
   }
 
-  /// Does once more what a worker that is gone has noted, and gathers it in `tally.untold`.
+  /// Does once more what a worker that is gone has noted, and gathers it in `tally.pendingChanges`.
   ///
   /// What it had done is known for as long as the users' verdicts live. Later nothing is done any
   /// more: the device may have been bound again, or restored. A token that is not bound is told
@@ -66,7 +66,7 @@ extension RecordStage {
       let fresh = some.filter { now - $0.at < Self.receiptMilliseconds }
       let (_, outcomes) = try await judge(
         fresh.map(\.verdict), source: Self.source(of: segment), now: now)
-      tally.untold.add(fresh, outcomes, of: segment)
+      tally.pendingChanges.add(fresh, outcomes, of: segment)
       let old = some.filter { now - $0.at >= Self.receiptMilliseconds }
       var found: [VerdictOutcome] = []
       for note in old {
@@ -74,10 +74,10 @@ extension RecordStage {
         let reply = try await execute(["SISMEMBER", bindings, note.verdict.member])
         found.append(reply.integer == 0 ? .removed : .nothing)
       }
-      tally.untold.add(old, found, of: segment)
+      tally.pendingChanges.add(old, found, of: segment)
     }
     // What nobody can read is told to nobody.
-    tally.untold.notes += notes.filter { VerdictNote($0) == nil }
+    tally.pendingChanges.notes += notes.filter { VerdictNote($0) == nil }
   }
 
   /// Some seconds less than a receipt lives: clocks differ.
@@ -90,7 +90,7 @@ extension RecordStage {
   }
 }
 
-extension UntoldNews {
+extension PendingTokenChanges {
   mutating func add(_ notes: [VerdictNote], _ outcomes: [VerdictOutcome], of segment: Segment) {
     notedAt = nil
     for (note, outcome) in zip(notes, outcomes) {

@@ -22,7 +22,7 @@ extension RecordStage {
         let (findings, outcomes) = try await judge(
           verdicts, source: Self.source(of: segment), now: now)
         tally.findings.add(findings)
-        tally.untold.add(notes, outcomes, of: segment)
+        tally.pendingChanges.add(notes, outcomes, of: segment)
         admission.wrote(verdicts.count)
         tally.admission = admission
       }

@@ -381,9 +381,9 @@ final class StormSegments {
     let time = storm.world.wallClock()
     try call(isHeard: true) {
       try await $1.pruneSurplus(run.segment, run.tally, owner: run.owner, now: time)
-      try await $1.forget(run.tally.untold.notes, of: run.segment)
+      try await $1.forget(run.tally.pendingChanges.notes, of: run.segment)
     }
-    run.tally.untold = UntoldNews()
+    run.tally.pendingChanges = PendingTokenChanges()
     books.counters["pruned", default: 0] += run.tally.findings.pruned
     surplus[run.owner] = run.tally.findings.pruned
   }
@@ -417,7 +417,7 @@ final class StormSegments {
     do {
       settlement = try write()
       for _ in 0..<3 {
-        guard case .untold(let notes) = settlement else { break }
+        guard case .pending(let notes) = settlement else { break }
         try call {
           try await $1.takeUp(notes, of: run.segment, run.tally, now: time)
           try await $1.forget(notes, of: run.segment)
@@ -442,7 +442,7 @@ final class StormSegments {
       if !wasSettled || books.owners[id] == run.owner {
         fail("\(run.owner) hears that another has settled \(id)")
       }
-    case .untold(let notes): fail("\(id) is never told: \(notes)")
+    case .pending(let notes): fail("\(id) is never told: \(notes)")
     }
   }
 

@@ -142,7 +142,7 @@ package final class Oracle {
     return planned == .integer(0) && isSettled(String(segment[..<mark]), of: event)
   }
 
-  /// Whether a record of stragglers was put off: written once more, for later.
+  /// Whether a record of stragglers was deferred: written once more, for later.
   private func restsAgain(_ key: [UInt8]) -> Bool {
     world.partitions(of: world.ingest.stragglersTopic).contains { partition in
       world.broker.records(of: partition).contains {

@@ -73,7 +73,8 @@ extension Scenario {
       "sandbox-opens", "all of a closed route is sent when it opens",
       on: .beside([ofSandbox], streams: 50) {
         $0.settings = [
-          .stragglers(1, lingering: 1), .straggle(after: .milliseconds(300), delay: .seconds(1)),
+          .stragglers(1, awaitingAnswers: 1),
+          .straggle(after: .milliseconds(300), delay: .seconds(1)),
         ]
       },
       events: [ScenarioEvent("sandbox", of: 9, disturbs: true)] + small,

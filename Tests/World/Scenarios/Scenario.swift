@@ -188,8 +188,8 @@ enum ScenarioSetting: Sendable, Hashable {
   case certificateEnds(Int64)
   /// A second event of a streamer that comes so soon is not sent.
   case cooldown(Duration)
-  /// Lists of stragglers in flight, and segments that linger.
-  case stragglers(Int, lingering: Int)
+  /// Lists of stragglers in flight, and segments that may await their last answers without one.
+  case stragglers(Int, awaitingAnswers: Int)
 
   func apply(to options: inout PipelineOptions) {
     switch self {
@@ -207,9 +207,9 @@ enum ScenarioSetting: Sendable, Hashable {
     case .trace: options.record.trace = .all
     case .certificateEnds(let time): options.credentialsExpireAt = { time }
     case .cooldown(let time): options.record.cooldown = time
-    case .stragglers(let count, let lingering):
+    case .stragglers(let count, let awaiting):
       options.limits.stragglers = count
-      options.limits.lingering = lingering
+      options.limits.awaitingAnswers = awaiting
     }
   }
 }

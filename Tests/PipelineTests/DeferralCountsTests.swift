@@ -2,20 +2,20 @@ import Testing
 
 @testable import Pipeline
 
-/// How many records of stragglers are put off at a time.
-@Suite struct PutOffCountsTests {
-  private func lastTry(_ counts: inout PutOffCounts, in left: Duration) -> Bool {
+/// How many records of stragglers are deferred at a time.
+@Suite struct DeferralCountsTests {
+  private func lastTry(_ counts: inout DeferralCounts, in left: Duration) -> Bool {
     counts.beginLastTry(in: left)
   }
 
-  private func begun(_ counts: inout PutOffCounts, _ count: Int) -> [Bool] {
+  private func begun(_ counts: inout DeferralCounts, _ count: Int) -> [Bool] {
     (0..<count).map { _ in counts.begin() }
   }
 
-  @Test func veryManyOnTheirWayKeepTheirPlaces() {
-    var counts = PutOffCounts(lanes: 1, delay: .seconds(5))
-    let first = begun(&counts, PutOffCounts.maximumOnTheirWay + 2)
-    #expect(first.count { $0 } == PutOffCounts.maximumOnTheirWay)
+  @Test func veryManyOnTheirWayKeepTheirSlots() {
+    var counts = DeferralCounts(lanes: 1, delay: .seconds(5))
+    let first = begun(&counts, DeferralCounts.maximumOnTheirWay + 2)
+    #expect(first.count { $0 } == DeferralCounts.maximumOnTheirWay)
     #expect(first.suffix(2) == [false, false])
     // Two too many are there: the end of the third makes room for one.
     for _ in 0..<3 { counts.end() }
@@ -28,20 +28,20 @@ import Testing
     (5_000, false), (9_000, false),
   ])
   func waitsForALastTryOnlyWhatKafkaWouldBringTooLate(milliseconds: Int, isTaken: Bool) {
-    var counts = PutOffCounts(lanes: 1, delay: .seconds(5))
+    var counts = DeferralCounts(lanes: 1, delay: .seconds(5))
     #expect(lastTry(&counts, in: .milliseconds(milliseconds)) == isTaken)
   }
 
   @Test func noLastTryIsWaitedForLong() {
-    var counts = PutOffCounts(lanes: 1, delay: .seconds(60))
-    #expect(lastTry(&counts, in: PutOffCounts.longestLastTry))
-    #expect(!lastTry(&counts, in: PutOffCounts.longestLastTry + .milliseconds(1)))
+    var counts = DeferralCounts(lanes: 1, delay: .seconds(60))
+    #expect(lastTry(&counts, in: DeferralCounts.longestLastTry))
+    #expect(!lastTry(&counts, in: DeferralCounts.longestLastTry + .milliseconds(1)))
   }
 
   /// The bound is the worker's, and each lane has its share of it.
   @Test(arguments: [(1, 64), (4, 16), (100, 1)])
   func soManyWaitForALastTry(lanes: Int, maximum: Int) {
-    var counts = PutOffCounts(lanes: lanes, delay: .seconds(5))
+    var counts = DeferralCounts(lanes: lanes, delay: .seconds(5))
     let taken = (0..<maximum + 1).map { _ in lastTry(&counts, in: .seconds(1)) }
     #expect(taken.count { $0 } == maximum && taken.last == false)
     counts.endLastTry()

@@ -13,16 +13,14 @@ import Threads
 @testable import Pipeline
 
 /// What is known of a segment that another worker had begun, and what the next one hears of this.
-@Suite struct ClaimKeeperTests {
+@Suite struct SegmentClaimsTests {
   /// Confined to one loop, as a lane's.
   private final class Bed {
-    let claims: ClaimKeeper
-    let counters = WorkerCounters()
+    let claims: SegmentClaims
     let clock = ThreadLock<Int64>(0)
     private let server: RedisServerProcess
-    private let stages: LaneStages
+    private let context: LaneContext
     private let runs: SegmentRuns
-    private let bidder: SegmentBidder
     private let key = Keyspace().claims(id: "e1")
 
     init(_ loop: EventLoop) throws {
@@ -30,22 +28,11 @@ import Threads
       var options = PumpBed.options(.init(bootstrapServers: ""), MemorySink())
       options.redis = RedisOptions(port: server.port)
       options.wallClock = { [clock] in clock.withLock { $0 } }
-      stages = LaneStages(options: options, loop: loop)
-      let record = stages.record
-      let retry = RetryUntilStopped(
-        timers: CancellableTimers(loop: loop), log: options.log, randomFraction: { 0 })
-      let times = StragglerTimes(delay: .seconds(1), wallClock: options.wallClock)
-      runs = SegmentRuns(limits: options.limits, loop: loop)
-      claims = ClaimKeeper(
-        options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
-        clock: ClockWatch(
-          options: options, loop: loop, ingest: stages.ingest, record: record, retry: retry),
-        labels: StragglerLabels(
-          options: options, ingest: stages.ingest, render: stages.render,
-          deliver: stages.deliver, times: times),
-        runs: runs, counters: counters)
-      bidder = SegmentBidder(options: options, loop: loop, lane: 0, expand: stages.expand)
-      stages.redis.start()
+      context = LaneContext(options, loop)
+      let segments = SegmentRunner(context, clock: ClockWatch(context))
+      runs = segments.runs
+      claims = segments.claims
+      context.redis.start()
     }
 
     /// A run whose event expires then, and its bid.
@@ -56,8 +43,8 @@ import Threads
         id: "e1", app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
         expiresAt: expiresAt, fields: [:], document: [])
       let segment = Segment(event: event, slice: .shard(index: 0, generation: 1), count: 1)
-      let bid = bidder.bid(on: segment)
-      return (runs.make(bid.claim, recordBytes: 0) {}, bid)
+      let bid = claims.bid(on: segment)
+      return (runs.make(bid.claim, recordBytes: 0, LaneSlot {}), bid)
     }
 
     func ask(_ run: SegmentRun, _ bid: SegmentBid) async throws -> ClaimResult {
@@ -68,18 +55,18 @@ import Threads
 
     /// Of which the worker hears nothing.
     func askInVain(_ bid: SegmentBid) async throws {
-      _ = try await stages.record.claim(bid.claim, lifetime: .seconds(60), now: 0)
+      _ = try await context.record.claim(bid.claim, lifetime: .seconds(60), now: 0)
     }
 
-    func redisTime() async throws -> Int64 { try await stages.record.time() }
+    func redisTime() async throws -> Int64 { try await context.record.time() }
 
     /// What Redis says of who has the segment.
     func claim() throws -> String { try server.cli("HGET", key, "1.0") }
     func set(_ claim: String) throws { try server.cli("HSET", key, "1.0", claim) }
 
-    var takeovers: Int { counters.snapshot()[.claimsTakenOver] }
+    var takeovers: Int { context.counters.snapshot()[.claimsTakenOver] }
 
-    func end() { stages.redis.close() }
+    func end() { context.redis.close() }
   }
 
   private func run(

@@ -1,5 +1,6 @@
-/// News of a segment that were not told yet, and what is noted of them in Redis until they are.
-package struct UntoldNews: Sendable {
+/// What Apple said of the tokens of a segment and is not published yet, and what is noted of it in
+/// Redis until it is.
+package struct PendingTokenChanges: Sendable {
   package var news: [TokenNews] = []
   /// Texts of Record's own.
   package var notes: [String] = []

@@ -1,0 +1,74 @@
+import Deliver
+import EventLoop
+import Model
+import Record
+
+/// Checks every second whether somebody has paused, resumed or cancelled a fan-out that the lane
+/// works on. Confined to its lane.
+final class FanOutControlWatch {
+  /// Half of the two seconds in which every worker obeys.
+  static let interval: Duration = .seconds(1)
+
+  private let lane: LaneContext
+  private let segments: SegmentRunner
+  /// Events that Redis is asked about: no older answer comes after a newer one.
+  private var asking: Set<String> = []
+
+  init(_ lane: LaneContext, _ segments: SegmentRunner) {
+    self.lane = lane
+    self.segments = segments
+  }
+
+  /// Also those that wait to begin: they go on then, and learn it with their claims.
+  private var all: [SegmentRun] { segments.runs.all + segments.limited.waitingRuns }
+
+  /// Each event by itself: where one stands on a master that is away, no other waits for it.
+  func check(isolation: isolated any Actor = #isolation) {
+    for event in all.map(\.segment.event.id) where asking.insert(event).inserted {
+      lane.loop.task(on: isolation) { [self] in await check(event) }
+    }
+  }
+
+  private func check(_ event: String) async {
+    defer { asking.remove(event) }
+    do {
+      obey(try await lane.record.brakes(of: [event]))
+    } catch {
+      // It is checked again in a second, and each segment asks when it is claimed.
+      lane.log.debug(
+        "whether a fan-out is paused or cancelled was not read", ["error": .text("\(error)")])
+    }
+  }
+
+  /// What is in flight is answered; all else of a run leaves it or has its outcome. Also what came
+  /// since the last check: while no stream is free nobody else does this.
+  private func obey(_ brakes: [String: Brake?]) {
+    for run in all {
+      // It may have begun while Redis was asked, or Redis did not say.
+      guard let brake = brakes[run.segment.event.id] else { continue }
+      let fanOut = run.tally.fanOut
+      // What was cancelled stays so: some of it has its outcome.
+      if fanOut.brake != .cancelled, fanOut.brake != brake {
+        fanOut.brake = brake
+        report(brake, of: run.segment.event)
+      }
+      switch fanOut.brake {
+      case nil: continue
+      case .paused: lane.deliver.postponeAll(of: run.tally)
+      case .cancelled: lane.deliver.settleAll(of: run.tally)
+      }
+      run.wake()
+    }
+  }
+
+  /// Once for each lane: the log leaves out what it has just said.
+  private func report(_ brake: Brake?, of event: Event) {
+    let what =
+      switch brake {
+      case nil: "fan-out resumed"
+      case .paused: "fan-out paused: nothing of it is sent"
+      case .cancelled: "fan-out cancelled: what was not sent counts as cancelled"
+      }
+    lane.log.notice(what, ["event": .text(event.id), "streamer": .text(event.streamer)])
+  }
+}
