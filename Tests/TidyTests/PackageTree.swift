@@ -67,7 +67,7 @@ struct PackageTree: Sendable {
     return found
   }
 
-  private static let storeys = ["C", "Bindings", "Stages"]
+  private static let storeys = ["C", "Bindings", "Platforms", "Stages"]
 
   private func isFolder(_ path: String) -> Bool {
     var folder: ObjCBool = false
@@ -101,7 +101,7 @@ struct SourceFile: Sendable {
   var room: String? {
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count > 2, parts[0] == "Sources" else { return nil }
-    return ["C", "Bindings", "Stages"].contains(parts[1]) ? parts[2] : parts[1]
+    return ["C", "Bindings", "Platforms", "Stages"].contains(parts[1]) ? parts[2] : parts[1]
   }
 
   /// The target that it belongs to.
