@@ -219,7 +219,7 @@ import Threads
     }
   }
 
-  @Test func runsThatBecomeLimitedGiveUpTheirPlaces() async {
+  @Test func runsThatBecomeLimitedReleaseTheirSlots() async {
     await run { bed in
       await bed.rest()
       for number in 0..<70 { await bed.come("a\(number).0") }

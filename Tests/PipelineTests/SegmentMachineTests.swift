@@ -64,72 +64,90 @@ import Testing
   }
 
   /// What changes something.
-  private static var table: [Step: Result] {
-    var table: [Step: Result] = [:]
-    func when(
+  private struct Table {
+    private(set) var rows: [Step: Result] = [:]
+
+    mutating func when(
       _ state: Machine.State, _ inputs: Machine.Input..., to next: Machine.State,
       _ action: Machine.Action
     ) {
       for input in inputs {
-        table[Step(state: state, input: input)] = Result(state: next, action: action)
+        rows[Step(state: state, input: input)] = Result(state: next, action: action)
       }
     }
-    func end(
+
+    mutating func end(
       _ state: Machine.State, _ inputs: Machine.Input..., as ending: Machine.Ending,
       after cleanup: Machine.Cleanup = .nothing
     ) {
       for input in inputs {
-        table[Step(state: state, input: input)] = Result(
+        rows[Step(state: state, input: input)] = Result(
           state: .ended, action: .end(ending, after: cleanup))
       }
     }
+  }
 
+  private static var table: [Step: Result] {
+    var table = Table()
+    addBeforeItIsOurs(to: &table)
+    addWhileItIsOurs(to: &table)
+    addInterruptions(to: &table)
+    return table.rows
+  }
+
+  private static func addBeforeItIsOurs(to table: inout Table) {
     for isClaimed in [false, true] {
       let waiting = Machine.State.waiting(isClaimed: isClaimed)
       let cleanup = isClaimed ? Machine.Cleanup.releaseClaim : .nothing
-      when(.new, .begun(isClaimed: isClaimed), to: waiting, .takeTurn)
-      when(waiting, .turn(.now), to: .bidding, .bid(again: false))
-      when(waiting, .turn(.later), to: .bidding, .bid(again: true))
-      end(waiting, .turn(.deferred), as: .deferPaused, after: cleanup)
-      end(waiting, .failed(hasSent: false), .failed(hasSent: true), as: .failed, after: cleanup)
+      table.when(.new, .begun(isClaimed: isClaimed), to: waiting, .takeTurn)
+      table.when(waiting, .turn(.now), to: .bidding, .bid(again: false))
+      table.when(waiting, .turn(.later), to: .bidding, .bid(again: true))
+      table.end(waiting, .turn(.deferred), as: .deferPaused, after: cleanup)
+      table.end(
+        waiting, .failed(hasSent: false), .failed(hasSent: true), as: .failed, after: cleanup)
     }
 
-    when(.bidding, .bid(.won), to: .sending, .send)
-    end(.bidding, .bid(.wonAfterStop), as: .failed, after: .releaseClaim)
-    end(.bidding, .bid(.settled), .bid(.orphaned), as: .done)
-    end(.bidding, .bid(.unplanned), as: .deferUnplanned)
-    end(.bidding, .bid(.paused), as: .deferPaused)
-    end(
+    table.when(.bidding, .bid(.won), to: .sending, .send)
+    table.end(.bidding, .bid(.wonAfterStop), as: .failed, after: .releaseClaim)
+    table.end(.bidding, .bid(.settled), .bid(.orphaned), as: .done)
+    table.end(.bidding, .bid(.unplanned), as: .deferUnplanned)
+    table.end(.bidding, .bid(.paused), as: .deferPaused)
+    table.end(
       .bidding, .bid(.claimedElsewhere(milliseconds: 70)), as: .again(milliseconds: 70))
-    end(.bidding, .failed(hasSent: false), .failed(hasSent: true), as: .failed)
+    table.end(.bidding, .failed(hasSent: false), .failed(hasSent: true), as: .failed)
+  }
 
-    when(.sending, .sent, to: .trying(.whole), .awaitTries)
-    when(.sending, .failed(hasSent: true), to: .trying(.part), .awaitTries)
-    end(.sending, .failed(hasSent: false), as: .failed, after: .giveUp)
-    end(.settling(.whole), .settled(.whole), as: .done)
-    end(.settling(.part), .settled(.part), as: .failed, after: .giveUp)
+  private static func addWhileItIsOurs(to table: inout Table) {
+    table.when(.sending, .sent, to: .trying(.whole), .awaitTries)
+    table.when(.sending, .failed(hasSent: true), to: .trying(.part), .awaitTries)
+    table.end(.sending, .failed(hasSent: false), as: .failed, after: .giveUp)
+    table.end(.settling(.whole), .settled(.whole), as: .done)
+    table.end(.settling(.part), .settled(.part), as: .failed, after: .giveUp)
     for extent in Machine.Extent.allCases {
       let (trying, awaiting) = (Machine.State.trying(extent), Machine.State.awaitingAnswers(extent))
       for mayReleaseSlot in [false, true] {
-        when(
+        table.when(
           trying, .tried(mayReleaseSlot: mayReleaseSlot), to: awaiting,
           .awaitAnswers(releasingSlot: mayReleaseSlot))
       }
-      when(awaiting, .unanswered, to: awaiting, .deferAndAwaitAnswers)
-      when(awaiting, .answered, to: .settling(extent), .settle(extent))
+      table.when(awaiting, .unanswered, to: awaiting, .deferAndAwaitAnswers)
+      table.when(awaiting, .answered, to: .settling(extent), .settle(extent))
       for state in [trying, awaiting, .settling(extent)] {
-        end(state, .failed(hasSent: false), .failed(hasSent: true), as: .failed, after: .giveUp)
+        table.end(
+          state, .failed(hasSent: false), .failed(hasSent: true), as: .failed, after: .giveUp)
       }
     }
+  }
 
+  private static func addInterruptions(to table: inout Table) {
     for state in states where isOurs(state) {
-      when(state, .renewal(.held), to: state, .extendClaim)
-      when(state, .renewal(.another), to: .lost, .stopSending)
+      table.when(state, .renewal(.held), to: state, .extendClaim)
+      table.when(state, .renewal(.another), to: .lost, .stopSending)
       // The mark may be its own.
       if state != .settling(.whole) {
-        when(state, .renewal(.settled), to: .lost, .stopSending)
+        table.when(state, .renewal(.settled), to: .lost, .stopSending)
       }
-      when(state, .laneStopped, to: .stopped, .stopSending)
+      table.when(state, .laneStopped, to: .stopped, .stopSending)
     }
 
     let results: [Machine.Input] = [
@@ -137,12 +155,11 @@ import Testing
       .settled(.part), .failed(hasSent: false), .failed(hasSent: true),
     ]
     for result in results {
-      end(.lost, result, as: .again(milliseconds: nil), after: .abandonPushes)
-      end(.stopped, result, as: .failed, after: .abandonPushes)
+      table.end(.lost, result, as: .again(milliseconds: nil), after: .abandonPushes)
+      table.end(.stopped, result, as: .failed, after: .abandonPushes)
     }
-    end(.lost, .settled(.whole), as: .done)
-    end(.stopped, .settled(.whole), as: .done)
-    return table
+    table.end(.lost, .settled(.whole), as: .done)
+    table.end(.stopped, .settled(.whole), as: .done)
   }
 
   private static func isOurs(_ state: Machine.State) -> Bool {
@@ -176,9 +193,9 @@ import Testing
     }
   }
 
-  /// Also while its outcomes are recorded, and when it is another's: until it has ended.
+  /// Also while its outcomes are recorded, and when it is another's.
   @Test(arguments: [false, true])
-  func aSegmentWithoutASlotCountsUntilItHasEnded(mayReleaseSlot: Bool) {
+  func aSegmentThatHasLeftItsSlotCountsAsSuch(mayReleaseSlot: Bool) {
     for more: [Machine.Input] in [[], [.unanswered], [.answered], [.renewal(.another)]] {
       var machine = Self.machine(in: .trying(.whole))
       #expect(!machine.hasLeftSlot)
