@@ -22,13 +22,15 @@ package struct Binding: Sendable, Equatable, Hashable {
   /// upper-case digits are lowered, nothing else is mended.
   package init?(environment: APNsEnvironment, topic: String, token: String) {
     guard Self.isTopic(topic) else { return nil }
-    let token = token.utf8.map(\.asciiLowered)
-    let isHex = token.allSatisfy(\.isASCIIHexDigit)
-    guard isHex, token.count >= 2, token.count <= Self.maximumTokenDigits, token.count % 2 == 0
+    let digits = token.utf8
+    guard digits.allSatisfy(\.isASCIIHexDigit), digits.count >= 2,
+      digits.count <= Self.maximumTokenDigits, digits.count % 2 == 0
     else { return nil }
     self.environment = environment
     self.topic = topic
-    self.token = String(decoding: token, as: UTF8.self)
+    let isLowered = digits.allSatisfy { $0 == $0.asciiLowered }
+    self.token =
+      isLowered ? token : String(decoding: digits.map(\.asciiLowered), as: UTF8.self)
   }
 
   /// - Parameter member: `apns:<environment>:<topic>:<token>`, exactly as `member` writes it.

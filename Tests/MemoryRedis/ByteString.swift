@@ -64,6 +64,20 @@ package struct ByteString: Hashable, Comparable, Sendable, ExpressibleByStringLi
     }
   }
 
+  package func begins(with other: ByteString) -> Bool { has(other, at: 0) }
+
+  package func ends(with other: ByteString) -> Bool { has(other, at: count - other.count) }
+
+  private func has(_ other: ByteString, at place: Int) -> Bool {
+    guard place >= 0, place + other.count <= count else { return false }
+    return bytes.withUnsafeBytes { bytes in
+      other.bytes.withUnsafeBytes { other in
+        guard let start = bytes.baseAddress, let wanted = other.baseAddress else { return true }
+        return memcmp(start + place, wanted, other.count) == 0
+      }
+    }
+  }
+
   package static func < (left: ByteString, right: ByteString) -> Bool {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }

@@ -82,6 +82,19 @@ package final class RedisStore {
     execute(command.map { ByteString($0) }, now: now)
   }
 
+  /// What SISMEMBER and HGET answer, for whoever asks so often that a command costs too much.
+  package func isMember(_ member: ByteString, of key: ByteString, now: Int64) -> Bool {
+    self.now = now
+    guard case .set(let set) = value(key) else { return false }
+    return set.position(of: member) != nil
+  }
+
+  package func field(_ field: ByteString, of key: ByteString, now: Int64) -> ByteString? {
+    self.now = now
+    guard case .hash(let hash) = value(key) else { return nil }
+    return hash[field]
+  }
+
   /// What replicas have to do for what was done since the last call.
   package func takeEffects() -> [[ByteString]] {
     defer { effects = [] }
@@ -137,9 +150,16 @@ package final class RedisStore {
   }
 
   /// In the order of insertion, without those that have ended.
-  package var names: [ByteString] {
-    keys.keys.livePositions.filter { !hasEnded(keys.expiry(at: $0)) }
-      .map { keys.keys.slots[$0].key }
+  package var names: [ByteString] { names { _ in true } }
+
+  /// Those of them that are wanted.
+  package func names(where isWanted: (ByteString) -> Bool) -> [ByteString] {
+    var found: [ByteString] = []
+    for (position, slot) in keys.keys.slots.enumerated()
+    where slot.isLive && isWanted(slot.key) && !hasEnded(keys.expiry(at: position)) {
+      found.append(slot.key)
+    }
+    return found
   }
 
   /// Takes away all keys that have ended.

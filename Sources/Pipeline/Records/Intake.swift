@@ -64,7 +64,8 @@ struct Intake {
   }
   var asideCount: Int { aside.count }
   private var bytes: Int {
-    let listed = [backlog, aside].reduce(0) { $1.reduce($0) { $0 + $1.message.valueBytes } }
+    let waiting = backlog.reduce(0) { $0 + $1.message.valueBytes }
+    let listed = aside.reduce(waiting) { $0 + $1.message.valueBytes }
     return held.reduce(listed) { $0 + $1.bytes }
   }
 
@@ -100,6 +101,7 @@ struct Intake {
 
   /// Takes up again what has rested long enough. Returns the partitions to resume.
   mutating func wake(now: UInt64) -> [KafkaPartition] {
+    guard !aside.isEmpty || !resting.isEmpty || !backlog.isEmpty else { return [] }
     let due = aside.filter { $0.notBefore <= now }
     aside.removeAll { $0.notBefore <= now }
     backlog.insert(contentsOf: due, at: 0)
