@@ -22,15 +22,28 @@ package struct Binding: Sendable, Equatable, Hashable {
   /// upper-case digits are lowered, nothing else is mended.
   package init?(environment: APNsEnvironment, topic: String, token: String) {
     guard Self.isTopic(topic) else { return nil }
-    let digits = token.utf8
-    guard digits.allSatisfy(\.isASCIIHexDigit), digits.count >= 2,
-      digits.count <= Self.maximumTokenDigits, digits.count % 2 == 0
-    else { return nil }
+    guard let token = Self.lowered(token) else { return nil }
     self.environment = environment
     self.topic = topic
-    let isLowered = digits.allSatisfy { $0 == $0.asciiLowered }
-    self.token =
-      isLowered ? token : String(decoding: digits.map(\.asciiLowered), as: UTF8.self)
+    self.token = token
+  }
+
+  /// Nil: it is no token.
+  private static func lowered(_ token: String) -> String? {
+    var token = token
+    let isLowered = token.withUTF8 { digits -> Bool? in
+      guard digits.count >= 2, digits.count <= maximumTokenDigits, digits.count % 2 == 0 else {
+        return nil
+      }
+      var isLowered = true
+      for digit in digits {
+        guard digit.isASCIIHexDigit else { return nil }
+        if digit != digit.asciiLowered { isLowered = false }
+      }
+      return isLowered
+    }
+    guard let isLowered else { return nil }
+    return isLowered ? token : String(decoding: token.utf8.map(\.asciiLowered), as: UTF8.self)
   }
 
   /// - Parameter member: `apns:<environment>:<topic>:<token>`, exactly as `member` writes it.

@@ -29,6 +29,9 @@ package struct ByteString: Hashable, Comparable, Sendable, ExpressibleByStringLi
     Int(truncatingIfNeeded: Self.mix(mixed, UInt64(truncatingIfNeeded: seed)))
   }
 
+  /// For tables that keep it beside the key.
+  var shortHash: UInt32 { UInt32(truncatingIfNeeded: mixed) }
+
   private var mixed: UInt64 {
     bytes.withUnsafeBytes { bytes in
       var mixed = UInt64(bytes.count)

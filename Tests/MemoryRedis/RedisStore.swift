@@ -43,6 +43,9 @@ package final class RedisStore {
     set { keys = newValue.keys }
   }
 
+  /// Lets images share what it holds now, instead of a copy each as soon as something changes.
+  package func freeze() { keys.freeze() }
+
   /// Forgets the scripts, as a process that starts does.
   package func forgetScripts() {
     scripts = [:]
@@ -154,17 +157,12 @@ package final class RedisStore {
 
   /// Those of them that are wanted.
   package func names(where isWanted: (ByteString) -> Bool) -> [ByteString] {
-    var found: [ByteString] = []
-    for (position, slot) in keys.keys.slots.enumerated()
-    where slot.isLive && isWanted(slot.key) && !hasEnded(keys.expiry(at: position)) {
-      found.append(slot.key)
-    }
-    return found
+    keys.names { isWanted($0) && !hasEnded(keys.expiry(at: $1)) }
   }
 
   /// Takes away all keys that have ended.
   func removeEnded() {
-    for key in keys.keys.keys() { _ = position(of: key) }
+    for key in keys.names(where: { _, _ in true }) { _ = position(of: key) }
   }
 
   /// A new value without an end, whatever was there.

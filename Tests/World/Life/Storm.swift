@@ -93,9 +93,9 @@ final class Storm {
   func verdict(_ device: WorldDevice, of user: String, isUnusable: Bool = false) -> TokenVerdict {
     let now = world.wallClock()
     WorldAudience(world).bind(
-      member: device.binding.member, token: device.token, to: user, at: now - 60_000)
+      member: device.member, token: device.token, to: user, at: now - 60_000)
     return TokenVerdict(
-      user: user, member: device.binding.member,
+      user: user, member: device.member,
       finding: isUnusable ? .unusable(.badDeviceToken) : .gone(since: now - 30_000))
   }
 
@@ -260,12 +260,12 @@ final class StormDevices {
     let (world, user) = (storm.world, Storm.users[storm.number(0...Storm.users.count - 1)])
     plain += 1
     let device = WorldDevice(0xE00_0000 + plain)
-    _ = world.ask("SADD", registrySpace.bindings(user: user), device.binding.member)
+    _ = world.ask("SADD", registrySpace.bindings(user: user), device.member)
     _ = world.ask("SET", registrySpace.tokenOwner(token: device.token), user)
     _ = world.ask(
-      "HSET", registrySpace.bound(user: user), device.binding.member, "\(world.wallClock())")
+      "HSET", registrySpace.bound(user: user), device.member, "\(world.wallClock())")
     if plain % 2 == 0 {
-      _ = world.ask("HDEL", registrySpace.bound(user: user), device.binding.member)
+      _ = world.ask("HDEL", registrySpace.bound(user: user), device.member)
     }
   }
 
