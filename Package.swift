@@ -345,7 +345,7 @@ let testTargets: [Target] = [
   tests("KafkaTests", ["Fixtures", "Kafka", "ServerProcesses", "Text", "Threads"]),
   tests(
     "MemoryKafkaTests",
-    ["Fixtures", "Kafka", "MemoryKafka", "Processes", "ServerProcesses", "Text"]),
+    ["Fixtures", "Kafka", "MemoryKafka", "ServerProcesses", "Text"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Text", "Threads", "TLS"]),
   tests(
     "APITests",

@@ -55,13 +55,15 @@ package actor APNsSimulator {
     let legacy: LegacyListeners
     do {
       service = try SimulatorService(options, loop: loop, log: log)
-      let tls = try TLSServerContext(
-        certificateFile: files.certificate, keyFile: files.certificateKey, alpn: ["h2"],
-        clientAuthorityFile: files.authority)
+      let tls =
+        options.usesTLS
+        ? try TLSServerContext(
+          certificateFile: files.certificate, keyFile: files.certificateKey, alpn: ["h2"],
+          clientAuthorityFile: files.authority) : nil
       var transport = TransportOptions()
       transport.network = options.network
       listener = try Listener(
-        host: options.host, port: options.port, tls: options.usesTLS ? tls : nil,
+        host: options.host, port: options.port, tls: tls,
         options: transport, loop: loop
       ) { APNsSimulator.accept($0, service) }
       legacy = try LegacyListeners(options, files, service)

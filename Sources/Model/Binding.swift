@@ -66,8 +66,13 @@ extension Platform.TokenFormat {
   package func stored(_ token: String) -> String? {
     switch self {
     case .hex:
-      let digits = token.utf8.map(\.asciiLowered)
-      return digits.withUnsafeBytes(accepts) ? String(decoding: digits, as: UTF8.self) : nil
+      var token = token
+      let isStored = token.withUTF8 { digits -> Bool? in
+        guard accepts(UnsafeRawBufferPointer(digits)) else { return nil }
+        return digits.allSatisfy { $0 == $0.asciiLowered }
+      }
+      guard let isStored else { return nil }
+      return isStored ? token : String(decoding: token.utf8.map(\.asciiLowered), as: UTF8.self)
     case .opaque: return Array(token.utf8).withUnsafeBytes(accepts) ? token : nil
     }
   }

@@ -17,7 +17,7 @@ extension KafkaUnderTest {
         Issue.record("not within \(seconds) s; polled \(polled)", sourceLocation: sourceLocation)
         return polled
       }
-      if let next = consumer.poll(timeout: .milliseconds(1)) {
+      if let next = consumer.poll(timeout: .milliseconds(10)) {
         polled.append(next)
       } else {
         pass()
@@ -125,7 +125,7 @@ extension KafkaUnderTest {
         return polled
       }
       for (index, consumer) in consumers.enumerated() {
-        guard let next = consumer.poll(timeout: .milliseconds(1)) else { continue }
+        guard let next = consumer.poll(timeout: .milliseconds(5)) else { continue }
         holdings[index].note(next)
         polled[index].append(next)
       }

@@ -1,6 +1,5 @@
 import Glibc
 import Kafka
-import Processes
 import ServerProcesses
 
 /// A Kafka that lives in this one's time, and the clients that ship.
@@ -118,15 +117,8 @@ extension KafkaOfTheSystem {
   }
 
   func delete(before offset: Int64, of partition: KafkaPartition) throws {
-    let directory = try ScratchDirectory()
-    let file = try directory.write(
-      """
-      {"version":1,"partitions":[{"topic":"\(partition.topic)",\
-      "partition":\(partition.partition),"offset":\(offset)}]}
-      """, to: "delete.json")
-    try RealKafka.run(
-      tool: "DeleteRecordsCommand",
-      ["--bootstrap-server", kafka.bootstrapServers, "--offset-json-file", file])
+    try KafkaAdmin(options, log: { _ in })
+      .deleteRecords(before: offset, of: partition, timeout: .seconds(30))
   }
 
   func writeInTransactions(_ count: Int, to partition: KafkaPartition) throws {

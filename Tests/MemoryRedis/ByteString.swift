@@ -29,6 +29,9 @@ package struct ByteString: Hashable, Comparable, Sendable, ExpressibleByStringLi
     Int(truncatingIfNeeded: Self.mix(mixed, UInt64(truncatingIfNeeded: seed)))
   }
 
+  /// For tables that keep it beside the key.
+  var shortHash: UInt32 { UInt32(truncatingIfNeeded: mixed) }
+
   private var mixed: UInt64 {
     bytes.withUnsafeBytes { bytes in
       var mixed = UInt64(bytes.count)
@@ -60,6 +63,20 @@ package struct ByteString: Hashable, Comparable, Sendable, ExpressibleByStringLi
         guard left.count == right.count else { return false }
         guard let first = left.baseAddress, let second = right.baseAddress else { return true }
         return first == second || memcmp(first, second, left.count) == 0
+      }
+    }
+  }
+
+  package func begins(with other: ByteString) -> Bool { has(other, at: 0) }
+
+  package func ends(with other: ByteString) -> Bool { has(other, at: count - other.count) }
+
+  private func has(_ other: ByteString, at place: Int) -> Bool {
+    guard place >= 0, place + other.count <= count else { return false }
+    return bytes.withUnsafeBytes { bytes in
+      other.bytes.withUnsafeBytes { other in
+        guard let start = bytes.baseAddress, let wanted = other.baseAddress else { return true }
+        return memcmp(start + place, wanted, other.count) == 0
       }
     }
   }

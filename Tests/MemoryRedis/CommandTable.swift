@@ -60,7 +60,11 @@ enum CommandTable {
       SortedSetCommands.all, StreamCommands.all, ScanCommands.all, ScriptCommands.all,
       ServerCommands.all,
     ]
-    for command in groups.joined() { table[ByteString(command.name)] = command }
+    // In capitals, too, as nearly all who ask write it.
+    for command in groups.joined() {
+      table[ByteString(command.name)] = command
+      table[ByteString(command.name.uppercased())] = command
+    }
     return table
   }()
 

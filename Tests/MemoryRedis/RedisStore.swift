@@ -43,6 +43,9 @@ package final class RedisStore {
     set { keys = newValue.keys }
   }
 
+  /// Lets images share what it holds now, instead of a copy each as soon as something changes.
+  package func freeze() { keys.freeze() }
+
   /// Forgets the scripts, as a process that starts does.
   package func forgetScripts() {
     scripts = [:]
@@ -80,6 +83,19 @@ package final class RedisStore {
 
   package func execute(_ command: [[UInt8]], now: Int64) -> StoreReply {
     execute(command.map { ByteString($0) }, now: now)
+  }
+
+  /// What SISMEMBER and HGET answer, for whoever asks so often that a command costs too much.
+  package func isMember(_ member: ByteString, of key: ByteString, now: Int64) -> Bool {
+    self.now = now
+    guard case .set(let set) = value(key) else { return false }
+    return set.position(of: member) != nil
+  }
+
+  package func field(_ field: ByteString, of key: ByteString, now: Int64) -> ByteString? {
+    self.now = now
+    guard case .hash(let hash) = value(key) else { return nil }
+    return hash[field]
   }
 
   /// What replicas have to do for what was done since the last call.
@@ -137,14 +153,16 @@ package final class RedisStore {
   }
 
   /// In the order of insertion, without those that have ended.
-  package var names: [ByteString] {
-    keys.keys.livePositions.filter { !hasEnded(keys.expiry(at: $0)) }
-      .map { keys.keys.slots[$0].key }
+  package var names: [ByteString] { names { _ in true } }
+
+  /// Those of them that are wanted.
+  package func names(where isWanted: (ByteString) -> Bool) -> [ByteString] {
+    keys.names { isWanted($0) && !hasEnded(keys.expiry(at: $1)) }
   }
 
   /// Takes away all keys that have ended.
   func removeEnded() {
-    for key in keys.keys.keys() { _ = position(of: key) }
+    for key in keys.names(where: { _, _ in true }) { _ = position(of: key) }
   }
 
   /// A new value without an end, whatever was there.

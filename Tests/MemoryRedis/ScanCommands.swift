@@ -74,8 +74,7 @@ extension RedisStore {
   fileprivate func scanKeys(_ call: CommandCall) throws(CommandError) -> StoreReply {
     let cursor = try ScanOptions.cursor(call[1])
     let options = try ScanOptions(call, from: 2, takesKind: true)
-    let (positions, next) = keys.keys.page(after: cursor, limit: options.count)
-    let all = positions.map { keys.keys.slots[$0].key }
+    let (all, next) = keys.page(after: cursor, limit: options.count)
     var found: [ByteString] = []
     for key in all where options.takes(key) {
       guard let value = value(key) else { continue }

@@ -97,6 +97,28 @@ import Testing
     #expect(Self.contents(of: store) == Self.contents(of: replica))
   }
 
+  /// What is frozen stays as it was, and whoever goes on from there answers as if it were not.
+  @Test(arguments: 5...8) func frozenDataAreSharedAndStayAsTheyAre(seed: UInt64) {
+    let frozen = RedisStore()
+    var random = RandomSteps(seed: seed)
+    func goOn(_ count: Int) -> Int {
+      (0..<count).count { _ in
+        let step = random.next()
+        guard let command = step.command else { return false }
+        return store.execute(command, now: step.time) != frozen.execute(command, now: step.time)
+      }
+    }
+    #expect(goOn(3_000) == 0)
+    frozen.freeze()
+    let (before, image) = (Self.contents(of: frozen), frozen.image)
+    #expect(goOn(6_000) == 0)
+    #expect(store.keys.count > 20 && store.keys.count == frozen.keys.count)
+    #expect(store.names == frozen.names && Self.contents(of: store) == Self.contents(of: frozen))
+    #expect(Self.contents(of: frozen) != before)
+    frozen.image = image
+    #expect(Self.contents(of: frozen) == before)
+  }
+
   private static func contents(of store: RedisStore) -> [String] {
     store.keys.all.map { key, entry in
       let value =

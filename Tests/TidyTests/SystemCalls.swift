@@ -25,6 +25,7 @@ struct SystemCalls {
     "Sources/Bindings/TLS/ThrowAwayAuthority.swift": "certificates that are valid from now on",
     // Chance that nobody sees: a hash of bytes that never leaves its table, or its file.
     "Sources/Stages/Expand/SeenUsers.swift": "hashes that no stranger can foresee",
+    "Sources/Bindings/Redis/RedisScript.swift": "a hash of its source",
     "Sources/Assembly/CertificateCredentials.swift": "the default clock; has the file changed?",
     "Sources/Assembly/ProviderCredentials.swift": "tokens' clock; has the file changed?",
     // Where a process is put together.

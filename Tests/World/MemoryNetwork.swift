@@ -27,7 +27,17 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
 
   /// What the sockets of an endpoint look at.
   final class Way {
-    var path = Path()
+    var path = Path() { didSet { readDelay() } }
+    /// Its delay in nanoseconds.
+    private(set) var least: UInt64 = 0
+    private(set) var most: UInt64 = 0
+
+    init() { readDelay() }
+
+    private func readDelay() {
+      least = path.delay.lowerBound.nanoseconds
+      most = path.delay.upperBound.nanoseconds
+    }
   }
 
   final class Place: NetworkListening {
@@ -127,11 +137,10 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
 
   func delay(to endpoint: Endpoint) -> Duration { delay(on: way(to: endpoint)) }
 
-  func delay(on way: Way) -> Duration {
-    let range = way.path.delay
-    let least = range.lowerBound.nanoseconds
-    let width = Int(range.upperBound.nanoseconds - least)
-    return .nanoseconds(Int64(least) + Int64(scheduler.number(below: width + 1)))
+  func delay(on way: Way) -> Duration { .nanoseconds(Int64(nanoseconds(on: way))) }
+
+  func nanoseconds(on way: Way) -> UInt64 {
+    way.least + UInt64(scheduler.number(below: Int(way.most - way.least) + 1))
   }
 
   // MARK: Network

@@ -7,7 +7,9 @@ final class MemorySocket: StreamSocket {
   let loop: EventLoop
   private let way: MemoryNetwork.Way
   private let network: MemoryNetwork
-  weak var peer: MemorySocket?
+  /// Nil when the other end is gone; whoever goes says so. A weak reference would make each retain
+  /// of a socket cost several times as much.
+  unowned(unsafe) var peer: MemorySocket?
 
   /// What has come and was not taken.
   private var received: [UInt8] = []
@@ -34,6 +36,8 @@ final class MemorySocket: StreamSocket {
     self.network = network
   }
 
+  deinit { peer?.peer = nil }
+
   private var scheduler: WorldScheduler { network.scheduler }
 
   // MARK: StreamSocket
@@ -44,7 +48,7 @@ final class MemorySocket: StreamSocket {
       received.withUnsafeBytes {
         buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
       }
-      received.removeFirst(count)
+      if count == received.count { received = [] } else { received.removeFirst(count) }
       // There is space again for the other side.
       peer?.tell()
       return .bytes(count)
@@ -116,13 +120,11 @@ final class MemorySocket: StreamSocket {
   // MARK: on the way
 
   private func post(_ bytes: [UInt8]) {
-    let due = scheduler.now &+ network.delay(on: way).nanoseconds
-    underWay.append((bytes, max(due, underWay.last?.due ?? 0)))
+    let soonest = scheduler.now &+ network.nanoseconds(on: way)
+    let due = max(soonest, underWay.last?.due ?? 0)
+    underWay.append((bytes, due))
     bytesUnderWay += bytes.count
-    scheduler.schedule(after: .nanoseconds(Int64(underWay[underWay.count - 1].due - scheduler.now)))
-    {
-      [self] in deliver()
-    }
+    scheduler.schedule(at: due) { [self] in deliver() }
   }
 
   /// Delivers what is due, unless the path is silent.
@@ -144,7 +146,13 @@ final class MemorySocket: StreamSocket {
       if !bytes.isEmpty { reset() }
       return
     }
-    if bytes.isEmpty { peer.hasPeerFinished = true } else { peer.received += bytes }
+    if bytes.isEmpty {
+      peer.hasPeerFinished = true
+    } else if peer.received.isEmpty {
+      peer.received = bytes
+    } else {
+      peer.received += bytes
+    }
     peer.tell()
   }
 
@@ -174,11 +182,10 @@ final class MemorySocket: StreamSocket {
   // MARK: readiness
 
   private var readiness: Interest {
+    if failure != nil || (hasPeerFinished && hasFinished) { return [.read, .write] }
     var ready: Interest = []
-    if !received.isEmpty || hasPeerFinished { ready.insert(.read) }
-    if space > 0 { ready.insert(.write) }
-    ready.formIntersection(interest)
-    if failure != nil || (hasPeerFinished && hasFinished) { ready = [.read, .write] }
+    if interest.contains(.read), !received.isEmpty || hasPeerFinished { ready.insert(.read) }
+    if interest.contains(.write), space > 0 { ready.insert(.write) }
     return ready
   }
 
@@ -186,8 +193,7 @@ final class MemorySocket: StreamSocket {
   fileprivate func tell() {
     guard !isTellDue, handler != nil, !readiness.isEmpty else { return }
     isTellDue = true
-    onLoop(loop) { [weak self] in
-      guard let self else { return }
+    onLoop(loop) { [self] in
       isTellDue = false
       let ready = readiness
       guard let handler, !ready.isEmpty else { return }

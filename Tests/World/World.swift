@@ -62,6 +62,11 @@ package final class World: @unchecked Sendable {
     set { redisClock.ahead = newValue }
   }
   private let redisClock = WorldClock()
+  /// Of all worlds: they are compiled once.
+  private static let templates = Result {
+    try (TemplateFile.readAll(in: Checkout.path("Config/templates")) + [WorldTemplate.source()])
+      .map { try Template.compile($0) }
+  }
   /// What the simulator follows now.
   package var script = SimulatorScript()
 
@@ -110,10 +115,7 @@ package final class World: @unchecked Sendable {
     self.observer = observer
     options.observe = { observer.hear?($0) }
     simulator = APNsSimulator(options: options) { _ in }
-    templates = try
-      (TemplateFile.readAll(in: Checkout.path("Config/templates")) + [WorldTemplate.source()]).map {
-        try Template.compile($0)
-      }
+    templates = try Self.templates.get()
     loop = scheduler.makeLoop("backend")
     backend = LoopActor(loop)
     backendHost = broker.host("backend")

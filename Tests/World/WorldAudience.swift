@@ -24,7 +24,7 @@ package final class WorldAudience {
   /// Binds a device a day ago.
   package func bind(_ device: WorldDevice, to user: String) {
     bind(
-      member: device.binding.member, token: device.token, to: user,
+      member: device.member, token: device.token, to: user,
       at: world.wallClock() - 86_400_000)
   }
 
@@ -90,6 +90,11 @@ package struct WorldDevice: Hashable, Sendable {
       return 64
     }
   }
+
+  /// As its user's set of bindings has it; `binding` looks at each digit.
+  package var member: String { Self.prefix + token }
+
+  private static let prefix = String(WorldDevice(0).binding.member.dropLast(64))
 
   package var binding: Binding {
     guard let binding = Binding(destination: .production, topic: World.app, token: token) else {

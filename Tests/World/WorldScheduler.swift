@@ -50,8 +50,10 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
 
   /// Calls `body` once, when the time has come, between two turns.
   package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
-    events.insert(body, due: now &+ delay.nanoseconds)
+    schedule(at: now &+ delay.nanoseconds, body)
   }
+
+  func schedule(at due: UInt64, _ body: @escaping () -> Void) { events.insert(body, due: due) }
 
   /// 0..<bound.
   package func number(below bound: Int) -> Int {
@@ -150,7 +152,7 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   private func takeAwake() -> EventLoop? {
     while !awake.isEmpty {
       let loop = awake.remove(at: number(below: awake.count))
-      if stopped[ObjectIdentifier(loop)] == nil { return loop }
+      if stopped.isEmpty || stopped[ObjectIdentifier(loop)] == nil { return loop }
     }
     return nil
   }

@@ -65,9 +65,11 @@ package final class WorldWorker: @unchecked Sendable {
     let worker = worker
     let text = world.perform { _, _ in await worker.metrics().text } ?? ""
     var series: [String: Double] = [:]
-    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-      guard let blank = line.lastIndex(of: " ") else { continue }
-      series[String(line[..<blank])] = Double(line[line.index(after: blank)...])
+    for line in text.utf8.split(separator: UInt8(ascii: "\n"))
+    where line.first != UInt8(ascii: "#") {
+      guard let blank = line.lastIndex(of: UInt8(ascii: " ")) else { continue }
+      series[String(Substring(line[..<blank]))] = Double(
+        Substring(line[line.index(after: blank)...]))
     }
     return series
   }

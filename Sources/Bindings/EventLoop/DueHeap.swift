@@ -134,8 +134,8 @@ struct TimerHeap {
   /// Takes out every timer whose time has come before `now`.
   mutating func due(before now: UInt64) -> [LoopTimer] {
     var due: [LoopTimer] = []
-    while let next = timers.first, next.isCancelled || next.deadline < now {
-      timers.popFirst()
+    // `nextDeadline` takes out those that are cancelled.
+    while let first = timers.nextDue, first < now, let next = timers.popFirst() {
       if !next.isCancelled { due.append(next) }
     }
     return due

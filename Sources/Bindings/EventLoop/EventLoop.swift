@@ -48,6 +48,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var runningJobs: [Job] = []
   private var timers = TimerHeap()
   private var turnEnd: [() -> Void] = []
+  private var runningHooks: [() -> Void] = []
 
   /// Starts the thread, unless there is a driver. Traps when the process may not open an epoll set:
   /// nothing can run then.
@@ -260,9 +261,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       runJobs()
       rounds += 1
     }
-    let hooks = turnEnd
-    turnEnd.removeAll(keepingCapacity: true)
-    for hook in hooks { hook() }
+    runHooks()
     let (hasMail, isStopping) = inbox.withLock { inbox in
       let hasMail = !inbox.jobs.isEmpty || !inbox.work.isEmpty
       inbox.isWoken = hasMail
@@ -271,6 +270,13 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     if isStopping { return .over }
     let isBusy = hasMail || !localJobs.isEmpty || !turnEnd.isEmpty
     return isBusy ? .busy : .idle(until: timers.nextDeadline)
+  }
+
+  private func runHooks() {
+    guard !turnEnd.isEmpty else { return }
+    swap(&turnEnd, &runningHooks)
+    for hook in runningHooks { hook() }
+    runningHooks.removeAll(keepingCapacity: true)
   }
 
   private func takeJobs() -> Bool {

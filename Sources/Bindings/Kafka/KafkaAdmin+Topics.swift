@@ -30,6 +30,15 @@ extension KafkaAdmin {
     let client = try AdminClient(self)
     return try client.configuration(ofTopics: names, timeout: timeout)
   }
+
+  /// Throws away what a partition holds below an offset, as retention does. Blocks for at most
+  /// `timeout`.
+  package func deleteRecords(
+    before offset: Int64, of partition: KafkaPartition, timeout: Duration
+  ) throws(KafkaError) {
+    let client = try AdminClient(self)
+    try client.deleteRecords(before: offset, of: partition, timeout: timeout)
+  }
 }
 
 extension AdminClient {
@@ -125,6 +134,22 @@ extension AdminClient {
       values[String(cString: name)] = String(cString: value)
     }
     return values
+  }
+
+  fileprivate func deleteRecords(
+    before offset: Int64, of partition: KafkaPartition, timeout: Duration
+  ) throws(KafkaError) {
+    let doing = "deleting records of \(partition)"
+    let offsets = PartitionList([partition: offset])
+    var wanted: [OpaquePointer?] = [rd_kafka_DeleteRecords_new(offsets.handle)]
+    defer { for one in wanted { rd_kafka_DeleteRecords_destroy(one) } }
+    let error = try ask(doing, timeout) { queue in
+      rd_kafka_DeleteRecords(handle, &wanted, wanted.count, nil, queue)
+    } read: { event in
+      let result = rd_kafka_event_DeleteRecords_result(event)
+      return rd_kafka_DeleteRecords_result_offsets(result)?.pointee.elems[0].err
+    }
+    if let error, error != RD_KAFKA_RESP_ERR_NO_ERROR { throw KafkaError(error, doing: doing) }
   }
 
   /// librdkafka's mock cluster names a controller that it does not have, and the client would wait

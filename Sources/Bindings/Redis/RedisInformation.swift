@@ -9,9 +9,9 @@ package struct RedisInformation {
   }
 
   package init(_ text: String) {
-    for line in text.split(whereSeparator: \.isNewline) {
-      let sides = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      if sides.count == 2 { values[sides[0]] = String(sides[1]) }
+    for line in text.utf8.split(whereSeparator: { $0 == 0x0D || $0 == 0x0A }) {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+      values[Substring(line[..<colon])] = String(Substring(line[line.index(after: colon)...]))
     }
   }
 

@@ -1,8 +1,15 @@
 /// A Lua script that runs in Redis in one go.
-package struct RedisScript: Sendable, Equatable {
+package struct RedisScript: Sendable, Hashable {
   package let source: String
+  /// Of the source, once: it has kilobytes, and each call looks for its digest.
+  private let sourceHash: Int
 
-  package init(_ source: String) { self.source = source }
+  package init(_ source: String) {
+    self.source = source
+    sourceHash = source.hashValue
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(sourceHash) }
 }
 
 /// What a script is run on.
@@ -117,14 +124,14 @@ extension RedisClient {
 
   /// Nil when Redis does not tell it, for instance to a user without SCRIPT LOAD.
   private func digest(of script: RedisScript) async throws(RedisError) -> String? {
-    if let known = scriptDigests[script.source] { return known }
+    if let known = scriptDigests[script] { return known }
     let replies = try await execute(RedisPipeline(["SCRIPT", "LOAD", script.source]))
     note(replies[0], script)
-    return scriptDigests[script.source]
+    return scriptDigests[script]
   }
 
   private func note(_ reply: RedisReply, _ script: RedisScript) {
     guard let digest = reply.text, digest.utf8.count == 40 else { return }
-    scriptDigests[script.source] = digest
+    scriptDigests[script] = digest
   }
 }

@@ -65,7 +65,8 @@ struct Intake {
   }
   var retryCount: Int { retries.count }
   private var bytes: Int {
-    let listed = [backlog, retries].reduce(0) { $1.reduce($0) { $0 + $1.message.valueBytes } }
+    let waiting = backlog.reduce(0) { $0 + $1.message.valueBytes }
+    let listed = retries.reduce(waiting) { $0 + $1.message.valueBytes }
     return blocked.reduce(listed) { $0 + $1.bytes }
   }
 
@@ -101,6 +102,7 @@ struct Intake {
 
   /// Takes up again what has rested long enough. Returns the partitions to resume.
   mutating func wake(now: UInt64) -> [KafkaPartition] {
+    guard !retries.isEmpty || !resting.isEmpty || !backlog.isEmpty else { return [] }
     let due = retries.filter { $0.notBefore <= now }
     retries.removeAll { $0.notBefore <= now }
     backlog.insert(contentsOf: due, at: 0)

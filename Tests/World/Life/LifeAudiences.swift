@@ -13,6 +13,7 @@ package final class LifeAudiences: Sendable {
       server.store.image = image
     } else {
       write()
+      server.store.freeze()
       let image = server.store.image
       images.withLock { $0[number] = image }
     }

@@ -93,9 +93,9 @@ final class Storm {
   func verdict(_ device: WorldDevice, of user: String, isUnusable: Bool = false) -> TokenVerdict {
     let now = world.wallClock()
     WorldAudience(world).bind(
-      member: device.binding.member, token: device.token, to: user, at: now - 60_000)
+      member: device.member, token: device.token, to: user, at: now - 60_000)
     return TokenVerdict(
-      user: user, member: device.binding.member,
+      user: user, member: device.member,
       finding: isUnusable ? .unusable(.badDeviceToken) : .gone(since: now - 30_000))
   }
 
@@ -161,8 +161,8 @@ final class StormDevices {
   private let storm: Storm
   private let registrySpace: Keyspace
   private let tokens = (0..<3).map { WorldDevice.token(0xF00_0000 + $0, head: "ab") }
-  /// Of each token and user, for each app: whether the user has it.
-  private var questions: [[[[ByteString]]]] = []
+  /// Of each token and user, for each app: the key and the member of which the user has it.
+  private var places: [[[(key: ByteString, member: ByteString)]]] = []
   /// What users had before the round, with its time.
   private var before: [[String: String]] = []
   /// Tokens that another system has written, without a time.
@@ -174,11 +174,13 @@ final class StormDevices {
   init(_ storm: Storm) {
     self.storm = storm
     registrySpace = storm.world.keyspace
-    questions = tokens.indices.map { token in
+    places = tokens.indices.map { token in
       Storm.users.map { user in
         [World.app, World.otherApp].map { app in
-          ["SISMEMBER", registrySpace.bindings(user: user), binding(token, app).member]
-            .map { ByteString($0) }
+          (
+            ByteString(registrySpace.bindings(user: user)),
+            ByteString(binding(token, app).member)
+          )
         }
       }
     }
@@ -258,12 +260,12 @@ final class StormDevices {
     let (world, user) = (storm.world, Storm.users[storm.number(0...Storm.users.count - 1)])
     plain += 1
     let device = WorldDevice(0xE00_0000 + plain)
-    _ = world.ask("SADD", registrySpace.bindings(user: user), device.binding.member)
+    _ = world.ask("SADD", registrySpace.bindings(user: user), device.member)
     _ = world.ask("SET", registrySpace.tokenOwner(token: device.token), user)
     _ = world.ask(
-      "HSET", registrySpace.bound(user: user), device.binding.member, "\(world.wallClock())")
+      "HSET", registrySpace.bound(user: user), device.member, "\(world.wallClock())")
     if plain % 2 == 0 {
-      _ = world.ask("HDEL", registrySpace.bound(user: user), device.binding.member)
+      _ = world.ask("HDEL", registrySpace.bound(user: user), device.member)
     }
   }
 
@@ -284,13 +286,13 @@ final class StormDevices {
 
   private func holders(_ token: Int) -> [String] {
     Storm.users.indices.filter { user in
-      questions[token][user].contains { storm.world.isYes($0) }
+      places[token][user].contains { storm.world.holds($0.key, $0.member) }
     }.map { Storm.users[$0] }
   }
 
   func checkThatNobodyShares() {
     for token in tokens.indices {
-      let held = questions[token].count { $0.contains { storm.world.isYes($0) } }
+      let held = places[token].count { $0.contains { storm.world.holds($0.key, $0.member) } }
       if held > 1 { storm.fail("token \(token) is with \(holders(token))") }
     }
   }

@@ -97,9 +97,8 @@ extension Oracle {
       ["pruned", "prune_refused", "prune_undated", "prune_withheld", "quarantined"]
       .reduce(status.numbers["quarantine_withheld"] ?? 0) { $0 + (status.numbers[$1] ?? 0) }
     let tokens = refusals.filter { PushBook.ofTokens.contains($0.key) }.values.reduce(0, +)
-    let others = (book.entries[index] ?? []).indices.count {
-      (book.entry(index, $0).refused > 0) && !truth.isStatic($0)
-    }
+    let entries = book.entries[index] ?? []
+    let others = entries.indices.count { entries[$0].refused > 0 && !truth.isStatic($0) }
     if verdicts > tokens || verdicts + others < tokens - twiceGone(index) {
       fail("\(event.id): of \(tokens) devices Apple took none, verdicts \(verdicts)")
     }
@@ -107,15 +106,15 @@ extension Oracle {
 
   /// Devices that went to somebody else while it went on.
   private func moves(_ index: Int) -> Int {
-    (book.entries[index] ?? []).indices.count {
-      book.entry(index, $0).requests > 0 && !truth.isStatic($0)
-    }
+    let entries = book.entries[index] ?? []
+    return entries.indices.count { entries[$0].requests > 0 && !truth.isStatic($0) }
   }
 
   /// Devices that another event has found gone, too: one of them takes them away.
   private func twiceGone(_ index: Int) -> Int {
-    (book.entries[index] ?? []).indices.count { device in
-      book.entry(index, device).refused > 0
+    let entries = book.entries[index] ?? []
+    return entries.indices.count { device in
+      entries[device].refused > 0
         && events.indices.contains { $0 != index && book.entry($0, device).refused > 0 }
     }
   }

@@ -136,7 +136,7 @@ extension Oracle {
     guard !plan.losesNotes else { return }
     for device in 0..<truth.devices where truth.isStatic(device) && book.goneSince[device] == nil {
       guard let user = truth.owner(of: device), let known = devices[device] else { continue }
-      if !world.holds(world.keyspace.bindings(user: "u\(user)"), known.binding.member) {
+      if !world.holds(world.keyspace.bindings(user: "u\(user)"), known.member) {
         fail("device \(device) is no longer bound to u\(user)")
       }
     }

@@ -19,7 +19,7 @@ extension Oracle {
   /// Who has bound a token last has it, and nobody else.
   private func checkOwners(of number: Int) {
     guard let device = devices[number], let last = truth.owners(of: number).last else { return }
-    let (keyspace, member) = (world.keyspace, device.binding.member)
+    let (keyspace, member) = (world.keyspace, device.member)
     let owner = world.text(keyspace.tokenOwner(token: device.token))
     let isKept = last.span.ends == .max
     for user in Set(truth.owners(of: number).map(\.user)).sorted() where user != last.user {

@@ -157,15 +157,15 @@ package final class Oracle {
   func look() -> Bool {
     var areOver = true
     for index in events.indices where events[index].isWritten && events[index].over == .max {
-      let reply = world.ask("HGET", world.keyspace.event(id: events[index].id), "state")
-      guard case .bulk(let state) = reply, state.text != "running" else {
+      let state = world.field(world.keyspace.event(id: events[index].id), "state")
+      guard let state, state != "running" else {
         // Nobody has read it, and perhaps nobody ever can.
-        let isLost = reply == .null ? plan.losesRecords : isForgotten(index)
+        let isLost = state == nil ? plan.losesRecords : isForgotten(index)
         if !isLost { areOver = false }
         continue
       }
       events[index].over = now
-      events[index].state = state.text
+      events[index].state = state
     }
     checkHeartbeats()
     return areOver
@@ -182,8 +182,9 @@ package final class Oracle {
   private func checkHeartbeats() {
     for worker in 0..<plan.workers {
       for (name, most) in Self.maxima {
-        let reply = world.ask("HGET", world.keyspace.worker(id: "w\(worker)"), name)
-        guard case .bulk(let text) = reply, let value = Int(text.text) else { continue }
+        guard let text = world.field(world.keyspace.worker(id: "w\(worker)"), name),
+          let value = Int(text)
+        else { continue }
         if value > most * plan.lanes { fail("w\(worker) has \(name) \(value)") }
       }
     }

@@ -32,13 +32,16 @@ extension World {
       })
   }
 
-  /// Whether the answer is 1.
-  func isYes(_ question: [ByteString]) -> Bool {
-    redis.server.store.execute(question, now: wallClock() * 1_000) == .integer(1)
+  func holds(_ key: String, _ member: String) -> Bool {
+    holds(ByteString(key), ByteString(member))
   }
 
-  func holds(_ key: String, _ member: String) -> Bool {
-    ask("SISMEMBER", key, member) == .integer(1)
+  func holds(_ key: ByteString, _ member: ByteString) -> Bool {
+    redis.server.store.isMember(member, of: key, now: wallClock() * 1_000)
+  }
+
+  func field(_ key: String, _ field: String) -> String? {
+    redis.server.store.field(ByteString(field), of: ByteString(key), now: wallClock() * 1_000)?.text
   }
 
   /// The entries of a stream, the oldest first.
@@ -52,13 +55,13 @@ extension World {
 
   /// Every key but those of tokens, and of users' devices and profiles, of which there are most.
   func keys() -> [String] {
-    redis.server.store.names.compactMap { Self.isOfMany($0.bytes) ? nil : $0.text }
+    redis.server.store.names { !Self.isOfMany($0) }.map(\.text)
   }
 
-  private static func isOfMany(_ key: [UInt8]) -> Bool {
-    key.starts(with: "ffd:{t:".utf8)
-      || ["}:bindings", "}:bound", "}:profile"].contains {
-        key.suffix($0.utf8.count).elementsEqual($0.utf8)
-      }
+  private static let token: ByteString = "ffd:{t:"
+  private static let partsOfUsers: [ByteString] = ["}:bindings", "}:bound", "}:profile"]
+
+  private static func isOfMany(_ key: ByteString) -> Bool {
+    key.begins(with: token) || partsOfUsers.contains { key.ends(with: $0) }
   }
 }
