@@ -11,6 +11,9 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
   package struct Path: Sendable {
     /// One way, from the least to the most.
     package var delay: ClosedRange<Duration> = .microseconds(100) ... .microseconds(400)
+    /// What one message in eight may take, so that others are through with much meanwhile; nil: no
+    /// more than all.
+    package var longest: Duration?
     /// Nobody takes the connection.
     package var isRefused = false
     /// Nothing is delivered, in either direction, and nobody is told.
@@ -128,7 +131,10 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
   func delay(to endpoint: Endpoint) -> Duration { delay(on: way(to: endpoint)) }
 
   func delay(on way: Way) -> Duration {
-    let range = way.path.delay
+    var range = way.path.delay
+    if let longest = way.path.longest, scheduler.number(below: 8) == 0 {
+      range = range.lowerBound...longest
+    }
     let least = range.lowerBound.nanoseconds
     let width = Int(range.upperBound.nanoseconds - least)
     return .nanoseconds(Int64(least) + Int64(scheduler.number(below: width + 1)))
