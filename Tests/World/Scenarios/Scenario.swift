@@ -190,6 +190,10 @@ enum ScenarioSetting: Sendable, Hashable {
   case cooldown(Duration)
   /// Lists of stragglers in flight, and segments that linger.
   case stragglers(Int, lingering: Int)
+  /// How long a topic waits whose credentials Apple has refused.
+  case holdCredentials(Duration)
+  /// What Apple says of so many devices is written at a time.
+  case verdicts(Int)
 
   func apply(to options: inout PipelineOptions) {
     switch self {
@@ -210,6 +214,8 @@ enum ScenarioSetting: Sendable, Hashable {
     case .stragglers(let count, let lingering):
       options.limits.stragglers = count
       options.limits.lingering = lingering
+    case .holdCredentials(let time): options.deliver.credentialHold = time
+    case .verdicts(let count): options.record.verdictsAtOnce = count
     }
   }
 }
