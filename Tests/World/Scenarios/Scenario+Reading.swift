@@ -16,28 +16,6 @@ extension Scenario {
         .exactly(.requests("e1", 0...1_000), 60),
       ]),
     Scenario(
-      "joining-reads-nothing-again", "what was begun of a partition is done before another has it",
-      on: .usual {
-        $0.streams = 4
-        $0.audiences = [ScenarioAudience(1, followers: 2_000, shards: 32)]
-      },
-      actions: [
-        .at(.seconds(1), .start("worker-2")), .at(.milliseconds(2_500), .start("worker-3")),
-      ]
-        + (1...3).map { .at(.seconds(60), .look("\($0)", at: "worker-\($0)")) },
-      bounds: .onceEach
-        + (1...3).map { .exactly(.measured("\($0)", series: alreadySettled), 0) }),
-    Scenario(
-      "claim-lost", "who hears that another has its segment sends no more of it",
-      on: .slowSegment { $0.settings = [.claims(.seconds(30))] },
-      actions: [
-        .at(.milliseconds(1_500), .claimsAreAnothers("e1")),
-        .at(.seconds(40), .redisForgets("e1", part: ":claims")),
-      ],
-      bounds: .nobodyLost + [
-        .exactly(.requests("e1", 10.5...39), 0), .most(.doubled, 40), .most(.lastPush("e1"), 90),
-      ]),
-    Scenario(
       "unfollowed-meanwhile", "followers are those of when an event begins, not of when it came",
       on: .usual { $0.audiences = [ScenarioAudience(1, followers: 40)] },
       events: [ScenarioEvent("e1", of: 1, at: .milliseconds(500))],

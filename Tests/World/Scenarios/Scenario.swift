@@ -95,6 +95,8 @@ struct ScenarioAudience: Sendable, Hashable {
   /// Nil: as many as an import makes of them.
   var shards: Int?
   var devicesPerFollower = 1
+  /// Each follower's last device is one of the sandbox.
+  var isMixed = false
   var marked: [Marked] = []
   var app = World.app
   var environment = APNsEnvironment.production
@@ -190,6 +192,8 @@ enum ScenarioSetting: Sendable, Hashable {
   case cooldown(Duration)
   /// Lists of stragglers in flight, and segments that linger.
   case stragglers(Int, lingering: Int)
+  /// Workers have no way to the sandbox.
+  case withoutSandbox
   /// How long a topic waits whose credentials Apple has refused.
   case holdCredentials(Duration)
   /// What Apple says of so many devices is written at a time.
@@ -214,6 +218,7 @@ enum ScenarioSetting: Sendable, Hashable {
     case .stragglers(let count, let lingering):
       options.limits.stragglers = count
       options.limits.lingering = lingering
+    case .withoutSandbox: options.deliver.routes[.sandbox] = nil
     case .holdCredentials(let time): options.deliver.credentialHold = time
     case .verdicts(let count): options.record.verdictsAtOnce = count
     }

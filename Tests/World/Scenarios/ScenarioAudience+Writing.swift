@@ -18,8 +18,10 @@ extension ScenarioLife {
       var bound: [ByteString] = ["HSET", ByteString(keyspace.bound(user: user))]
       for number in 0..<audience.devicesPerFollower {
         let device = index * audience.devicesPerFollower + number
+        let isOfSandbox = audience.isMixed && number == audience.devicesPerFollower - 1
+        let environment = isOfSandbox ? .sandbox : audience.environment
         let member = ByteString(
-          "apns:\(audience.environment.name):\(audience.app):\(audience.token(ofDevice: device))")
+          "apns:\(environment.name):\(audience.app):\(audience.token(ofDevice: device))")
         bindings.append(member)
         bound += [member, boundAt]
       }
