@@ -27,7 +27,7 @@ final class StormFollowers {
     // They begin together; or when others have begun, and some change their minds.
     let isOrderly = storm.number(1...2) == 1
     for user in Self.users where storm.number(1...3) == 1 {
-      switch storm.number(1...6) {
+      switch storm.number(1...3) {
       case 1 where !isOrderly: change(user, [false, true], isOrderly)
       case 2 where !isOrderly:
         for follow in [true, false] { change(user, [follow], isOrderly, isContested: true) }
