@@ -33,6 +33,23 @@ import Threads
     return answers.withLock { $0 }
   }
 
+  /// Who was written while a generation was counted that became the current one is in no count.
+  @Test func nobodyIsCountedAsNobodyWhoFollows() async throws {
+    let fixture = try RedisFixture()
+    let heading = keyspace.followers(of: "u1")
+    try fixture.server.cli("HSET", heading, "shards", "1", "generation", "2", "followers", "0")
+    let shard = keyspace.followerShard(streamer: "u1", generation: 2, shard: 0)
+    try fixture.server.cli("SADD", shard, "alice")
+    try await fixture.run { redis async throws in
+      try await DeviceRegistry(redis: redis, keyspace: keyspace).follow(
+        streamer: "u1", user: "alice")
+      let removed = try await redis.reply(
+        to: ErasureScripts.removeEmpty, keys: [heading], arguments: ["1", "2"])
+      #expect(removed.integer == 0)
+      #expect(try await redis.followers("u1") == ["alice"])
+    }
+  }
+
   /// Each step of the erasure in turn is the one behind which she comes. Who comes before the old
   /// followers are put away may go with them; nobody leaves a shard that nothing names.
   @Test func whoFollowsMeanwhileIsThereOrErased() async throws {

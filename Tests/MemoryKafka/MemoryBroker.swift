@@ -43,6 +43,8 @@ package final class MemoryBroker: @unchecked Sendable {
   package var trace: ((String) -> Void)?
   /// Hears of the offsets that a group has committed.
   package var whenCommitted: (([KafkaPartition: Int64]) -> Void)?
+  /// Offsets that a consumer was to commit of partitions that it had not.
+  package internal(set) var strayCommits = 0
   package private(set) var isAway = false
   private var sessionsGoOn = false
   private var topics: [String: [MemoryLog]] = [:]

@@ -290,6 +290,7 @@ extension MemoryConsumer {
     guard !isClosed else { return }
     let ours = ours(offsets)
     let others = offsets.filter { ours[$0.key] == nil }
+    broker.strayCommits += others.keys.count { !assignment.contains($0) }
     if !others.isEmpty { recorded.append(.commitFailed(others, Self.notOurs)) }
     guard !ours.isEmpty else { return }
     send(ours, until: now &+ session.wholeNanoseconds)

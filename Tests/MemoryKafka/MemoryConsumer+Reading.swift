@@ -29,6 +29,15 @@ extension MemoryConsumer {
   /// Events that wait for `poll`, beyond which nothing more is fetched (queued.min.messages).
   private static let readAhead = 1000
 
+  /// Of its partitions: offsets that `poll` has passed and the group has not committed.
+  var uncommitted: Int64 {
+    readings.reduce(0) { sum, reading in
+      guard let next = reading.value.next else { return sum }
+      let first = broker.first(of: reading.key) ?? 0
+      return sum + max(0, next - (group.committed[reading.key] ?? first))
+    }
+  }
+
   package func pause(_ partitions: [KafkaPartition]) {
     guard !isClosed else { return }
     let running = partitions.filter { assignment.contains($0) && !paused.contains($0) }

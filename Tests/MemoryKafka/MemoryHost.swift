@@ -56,6 +56,11 @@ package final class MemoryHost: @unchecked Sendable {
     if isReachable { client.connectionMade() } else { later(.connect) { client.connectionLost() } }
   }
 
+  /// Records that its consumers have given out and that their groups have not committed.
+  package var readAhead: Int64 {
+    clients.reduce(0) { $0 + (($1 as? MemoryConsumer)?.uncommitted ?? 0) }
+  }
+
   func remove(_ client: any MemoryClient) { clients.removeAll { $0 === client } }
 
   var isReachable: Bool { !isCut && !isCrashed && !broker.isAway }

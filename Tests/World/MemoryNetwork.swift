@@ -11,6 +11,9 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
   package struct Path: Sendable {
     /// One way, from the least to the most.
     package var delay: ClosedRange<Duration> = .microseconds(100) ... .microseconds(400)
+    /// What one message in eight may take, so that others are through with much meanwhile; nil: no
+    /// more than all.
+    package var longest: Duration?
     /// Nobody takes the connection.
     package var isRefused = false
     /// Nothing is delivered, in either direction, and nobody is told.
@@ -140,7 +143,9 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
   func delay(on way: Way) -> Duration { .nanoseconds(Int64(nanoseconds(on: way))) }
 
   func nanoseconds(on way: Way) -> UInt64 {
-    way.least + UInt64(scheduler.number(below: Int(way.most - way.least) + 1))
+    var most = way.most
+    if let longest = way.path.longest, scheduler.number(below: 8) == 0 { most = longest.nanoseconds }
+    return way.least + UInt64(scheduler.number(below: Int(most - way.least) + 1))
   }
 
   // MARK: Network

@@ -60,6 +60,7 @@ package final class WorldRedis {
   /// Who answers; another one after a fail-over.
   package private(set) var server: MemoryRedis
   private var replica: ReplicaLink?
+  private var isLagging = false
   private var servers = 2
   private let seed: UInt64
   package let endpoint: Endpoint
@@ -84,8 +85,10 @@ package final class WorldRedis {
   }
 
   /// Gives it a replica, which is a few milliseconds behind.
-  package func replicate() {
+  /// - Parameter lags: now and then it is most of a second behind.
+  package func replicate(lags: Bool = false) {
     guard replica == nil else { return }
+    isLagging = lags
     replica = server.replicate(to: Self.standby(endpoint, seed &+ 1))
     copy()
   }
@@ -98,7 +101,8 @@ package final class WorldRedis {
   package func start() { onLoop(loop) { [self] in listen() } }
 
   private func copy() {
-    network.scheduler.schedule(after: .milliseconds(5)) { [self] in
+    let isLate = isLagging && network.scheduler.number(below: 60) == 0
+    network.scheduler.schedule(after: .milliseconds(isLate ? 800 : 5)) { [self] in
       replica?.deliver(now: microseconds())
       copy()
     }
@@ -118,6 +122,13 @@ package final class WorldRedis {
     replica = server.replicate(to: Self.standby(endpoint, seed &+ UInt64(servers)))
     old.closeSessions()
     network.cut(endpoint)
+  }
+
+  /// Whether the replica has the member of a set, too; nil where there is none.
+  func isCopied(_ member: String, of key: String) -> Bool? {
+    guard let store = replica?.replica.store else { return nil }
+    let question = ["SISMEMBER", key, member].map { ByteString($0) }
+    return store.execute(question, now: microseconds()) == .integer(1)
   }
 
   private func listen() {

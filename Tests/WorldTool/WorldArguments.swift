@@ -5,7 +5,7 @@ struct WorldArguments {
   static let usage = """
     usage: world [--seeds COUNT] [--first SEED] [--jobs THREADS] [--twice] [--brief]
            world --seed SEED [--trace] [--without NUMBER,…]
-           world --scenarios [--only NAME] [--seeds COUNT …]
+           world --scenarios [--only NAME] [--trace] [--seeds COUNT …]
 
       --seeds COUNT    lives this many seeds, from --first on (200)
       --first SEED     the first of them (1)
@@ -47,9 +47,9 @@ struct WorldArguments {
         guard let value = rest.popFirst(), take(name, value) else { return nil }
       }
     }
-    guard lives.seeds > 0, lives.threads > 0, only != nil || !traces && without.isEmpty else {
-      return nil
-    }
+    guard lives.seeds > 0, lives.threads > 0, only != nil || without.isEmpty,
+      only != nil || showsScenarios || !traces
+    else { return nil }
   }
 
   private mutating func take(_ name: String, _ value: String) -> Bool {

@@ -26,7 +26,7 @@ struct WorldProgram {
   private func showScenarios() throws -> Bool {
     var areKept = true
     for scenario in scenarios {
-      let outcome = try scenario.run()
+      let outcome = try scenario.run(print: arguments.traces ? { say($0) } : nil)
       for line in scenario.report(outcome) { say(line) }
       if !scenario.broken(by: outcome).isEmpty { areKept = false }
     }

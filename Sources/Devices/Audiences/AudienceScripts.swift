@@ -23,7 +23,8 @@ enum AudienceScripts {
 
   /// Says whether the hash is still what it was when the shards were chosen, and counts. KEYS: the
   /// hash. ARGV: shards, generation, next as the caller read them, how many came or (less than 0)
-  /// went, and 1 when a hash is made where there is none. Answers 1, or 0 when it has changed.
+  /// went, and 1 when a hash is made where there is none: for a follow. Answers 1, or 0 when it has
+  /// changed.
   private static let confirmBody = """
     local known = redis.call('HMGET', KEYS[1], 'shards', 'generation', 'next')
     if (known[1] or '') ~= ARGV[1] or (known[2] or '') ~= ARGV[2]
@@ -34,7 +35,12 @@ enum AudienceScripts {
       if ARGV[5] ~= '1' then return 1 end
       redis.call('HSET', KEYS[1], 'shards', '1', 'generation', '0', 'followers', '0')
     end
-    if ARGV[4] ~= '0' then redis.call('HINCRBY', KEYS[1], 'followers', ARGV[4]) end
+    if ARGV[4] ~= '0' then
+      redis.call('HINCRBY', KEYS[1], 'followers', ARGV[4])
+    elseif ARGV[5] == '1' and redis.call('HGET', KEYS[1], 'followers') == '0' then
+      -- Somebody follows whom nobody has counted. An erasure takes the hash of nobody away.
+      redis.call('HSET', KEYS[1], 'followers', '1')
+    end
     return 1
     """
 

@@ -89,7 +89,8 @@ extension LifeRun {
     case .losesReplies(let count): loseReplies(count)
     case .denies(let command):
       server { $0.users["default"] = MemoryRedis.User(denied: $1 ? [ByteString(command)] : []) }
-    case .failOver(let lost): redis.failOver(losing: lost)
+    // Backends do not wait for a replica: nobody knows what they have lost where it is far behind.
+    case .failOver(let lost): redis.failOver(losing: plan.waitsForReplicas ? 0 : lost)
     }
   }
 

@@ -83,7 +83,9 @@ package final class LifeRun {
     world.script.latency = plan.appleThinks
     world.script.jitter = plan.appleThinks / 2
     world.script.streams = plan.streams
-    if plan.deeds.contains(where: \.deed.needsReplica) { world.redis.replicate() }
+    if plan.deeds.contains(where: \.deed.needsReplica) {
+      world.redis.replicate(lags: plan.waitsForReplicas)
+    }
   }
 
   var usualWay: ClosedRange<Duration> { plan.wayToApple / 2...plan.wayToApple }
@@ -276,6 +278,7 @@ package final class LifeRun {
     if let known = workers[number], known.isAlive { return }
     workers[number] = try world.startWorker("w\(number)", lanes: plan.lanes) { options in
       options.record.trace = self.plan.tracesAll ? .all : .failures
+      options.redis.replicasToWaitFor = self.plan.waitsForReplicas ? 1 : 0
     }
   }
 

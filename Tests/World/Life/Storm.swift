@@ -35,16 +35,24 @@ final class Storm {
   func run() {
     let endpoint = world.redis.endpoint
     let usual = MemoryNetwork.Path().delay
-    defer { world.network.change(endpoint) { $0.delay = usual } }
+    defer {
+      world.network.change(endpoint) {
+        $0.delay = usual
+        $0.longest = nil
+      }
+    }
     let devices = StormDevices(self)
     let followers = StormFollowers(self)
     for round in 0..<Self.rounds {
       // Redis' clock is set forth and back.
       world.redisAhead = [0, 0, 1_500, 300][number(0...3)]
       // Some answers are so slow that others have done much in between.
+      let isEven = number(1...2) == 1
       world.network.change(endpoint) {
         $0.delay =
-          round % 4 == 0 ? usual : .microseconds(100) ... .milliseconds(round % 4 == 3 ? 15 : 4)
+          round % 4 == 0 || isEven
+          ? usual : .microseconds(100) ... .milliseconds(round % 4 == 3 ? 15 : 4)
+        $0.longest = isEven ? .milliseconds(12) : nil
       }
       devices.begin(withDeaths: round % 3 == 2)
       followers.begin(round, withDeaths: round % 3 == 1)
@@ -59,6 +67,7 @@ final class Storm {
     StormSegments(self, Int(seed / 2 % 3)).run()
     if seed / 2 % 4 == 0 {
       StormRules(self).run()
+      StormForgotten(self).run()
       StormRegistry(self).run()
     }
   }
@@ -167,6 +176,7 @@ final class StormDevices {
   private var before: [[String: String]] = []
   /// Tokens that another system has written, without a time.
   private var plain = 0
+  private var newcomers = 0
   /// Who dies in an erasure leaves names of devices behind.
   private var haveDied = false
   private var done: [(deed: Deed, user: String, token: Int)] = []
@@ -187,10 +197,20 @@ final class StormDevices {
   }
 
   private func binding(_ token: Int, _ app: String = World.app) -> Binding {
-    guard let binding = Binding(destination: .production, topic: app, token: tokens[token]) else {
-      preconditionFailure("\(tokens[token]) is no token")
+    Self.binding(tokens[token], app)
+  }
+
+  private static func binding(_ token: String, _ app: String) -> Binding {
+    guard let binding = Binding(destination: .production, topic: app, token: token) else {
+      preconditionFailure("\(token) is no token")
     }
     return binding
+  }
+
+  /// Of a device that is new with each call.
+  private func newcomer() -> Binding {
+    newcomers += 1
+    return Self.binding(WorldDevice.token(0xA00_0000 + newcomers, head: "ab"), World.app)
   }
 
   func begin(withDeaths: Bool) {
@@ -228,9 +248,10 @@ final class StormDevices {
   private func begin(_ deed: Deed, _ user: String, _ token: Int, dies: Bool) {
     let at = storm.world.wallClock()
     let (own, other) = (binding(token), binding(token, World.otherApp))
-    let rows = tokens.indices.map {
-      AudienceRow(
-        user: loaded($0, by: user), profile: [], bindings: [binding($0)], boundAt: at)
+    // Before those that are known comes one of whom nobody has heard.
+    let others = tokens.indices.map { (user: loaded($0, by: user), binding: binding($0)) }
+    let rows = ([(user: Storm.users[4], binding: newcomer())] + others).map {
+      AudienceRow(user: $0.user, profile: [], bindings: [$0.binding], boundAt: at)
     }
     storm.begin("\(deed) of token \(token) for \(user)", dies: dies) { _, client, world in
       let registry = DeviceRegistry(redis: client, keyspace: world.keyspace)
@@ -243,7 +264,7 @@ final class StormDevices {
           .run(user, UserErasure.Scope(), writes: true)
       case .load:
         let writer = AudienceWriter(redis: client, keyspace: world.keyspace)
-        try await writer.begin(streamer: "q3", expectedFollowers: 3, allowsEmpty: true)
+        try await writer.begin(streamer: "q3", expectedFollowers: 4, allowsEmpty: true)
         for row in rows { try await writer.append(row) }
         _ = try await writer.finish()
       case .prune:
@@ -348,9 +369,13 @@ final class StormDevices {
     }
   }
 
-  /// What the dead have left is finished by who binds next.
+  /// What the dead have left is finished by who binds next, or by an import.
   private func repair() {
-    for token in tokens.indices { begin(.bind, Storm.users[token], token, dies: false) }
+    if storm.number(1...2) == 1 {
+      begin(.load, Storm.users[0], 0, dies: false)
+    } else {
+      for token in tokens.indices { begin(.bind, Storm.users[token], token, dies: false) }
+    }
     storm.settle { checkThatNobodyShares() }
     for user in Storm.users.suffix(2) { begin(.forget, user, 0, dies: false) }
     storm.settle()

@@ -8,9 +8,13 @@ final class StormFollowers {
   private let storm: Storm
   private let space: Keyspace
   private static let users = (0..<8).map { "q-u\($0)" }
-  /// Who follows by the last word, for certain.
+  /// Who follows by the last word, for certain; of two who spoke at the same time, by what was so
+  /// when both had their answers.
   private var follows: [String: Bool] = [:]
-  private var haveDied = false
+  /// Answers that are to come, by user.
+  private var awaited: [String: Int] = [:]
+  /// No division has died, or counted while somebody came.
+  private var isCounted = true
 
   init(_ storm: Storm) {
     self.storm = storm
@@ -20,12 +24,19 @@ final class StormFollowers {
   func begin(_ round: Int, withDeaths: Bool) {
     // Who follows meanwhile would be all that there is.
     if round % 4 == 2 { return copyNonsense() }
+    // They begin together; or when others have begun, and some change their minds.
+    let isOrderly = storm.number(1...2) == 1
     for user in Self.users where storm.number(1...3) == 1 {
-      change(user, follow: storm.number(1...3) > 1)
+      switch storm.number(1...3) {
+      case 1 where !isOrderly: change(user, [false, true], isOrderly)
+      case 2 where !isOrderly:
+        for follow in [true, false] { change(user, [follow], isOrderly, isContested: true) }
+      default: change(user, [storm.number(1...3) > 1], isOrderly)
+      }
     }
     for _ in 0..<storm.number(0...2) where round > 0 {
       let dies = withDeaths && storm.number(1...2) == 1
-      if dies { haveDied = true }
+      isCounted = false
       storm.begin("a division", dies: dies, mayFail: true) { _, client, world in
         _ = try await AudienceSharding(redis: client, keyspace: world.keyspace)
           .run(streamer: "q0", from: .current)
@@ -38,15 +49,32 @@ final class StormFollowers {
     }
   }
 
-  private func change(_ user: String, follow: Bool) {
-    follows[user] = follow
-    storm.begin("a follow of \(user)") { _, client, world in
-      let registry = DeviceRegistry(redis: client, keyspace: world.keyspace)
-      if follow {
-        _ = try await registry.follow(streamer: "q0", user: user)
-      } else {
-        _ = try await registry.unfollow(streamer: "q0", user: user)
+  /// One after the other, each when the one before has its answer.
+  /// - Parameter isContested: somebody else says the opposite at the same time.
+  private func change(
+    _ user: String, _ words: [Bool], _ isAtOnce: Bool, isContested: Bool = false
+  ) {
+    awaited[user, default: 0] += 1
+    storm.begin("a follow of \(user)") { actor, client, world in
+      if !isAtOnce {
+        await actor.wait(.microseconds(Int64(world.scheduler.number(below: 8_000))))
       }
+      let registry = DeviceRegistry(redis: client, keyspace: world.keyspace)
+      for follow in words {
+        if follow {
+          _ = try await registry.follow(streamer: "q0", user: user)
+        } else {
+          _ = try await registry.unfollow(streamer: "q0", user: user)
+        }
+      }
+    } whenDone: { [self] in
+      awaited[user, default: 1] -= 1
+      guard awaited[user] == 0 else { return }
+      let isOne = members(of: "q0").contains(user)
+      if !isContested, isOne != words.last {
+        storm.fail("\(user) hears that it is done, and follows q0: \(isOne)")
+      }
+      follows[user] = isOne
     }
   }
 
@@ -69,6 +97,11 @@ final class StormFollowers {
 
   /// Another system's followers take nobody's place who has begun to follow.
   private func copyPlainSet(_ streamer: String, member: String) {
+    if storm.number(1...2) == 1 {
+      // Somebody followed once, and does no more.
+      _ = storm.world.ask(
+        "HSET", space.followers(of: streamer), "shards", "1", "generation", "0", "followers", "0")
+    }
     _ = storm.world.ask("SADD", "followers:\(streamer)", member, "q-u2", "q-u3")
     storm.begin("a copy of a plain set", mayFail: true) { actor, client, world in
       await actor.wait(.microseconds(Int64(world.scheduler.number(below: 5 * 3_000))))
@@ -100,15 +133,26 @@ final class StormFollowers {
     {
       storm.fail("\(user) follows q0 by the last word: \(isOne)")
     }
-    // For people; who dies on the way has not counted what he did.
+    // For people. What is not right any more is so behind the next division.
+    if !isCounted { divideQuietly() }
     let counted = Int(storm.world.hash(space.followers(of: "q0"))["followers"] ?? "0")
-    if !haveDied, counted != found.count {
+    if counted != found.count {
       storm.fail("q0 has \(found.count) followers, and says \(counted ?? -1)")
     }
     if round % 4 == 1, !members(of: "q2-\(round)").contains("q-u7") {
       storm.fail("q-u7 has begun to follow q2-\(round), and does not")
     }
     _ = storm.world.ask("DEL", "followers:q2-\(round)", "followers:nonsense")
+  }
+
+  private func divideQuietly() {
+    isCounted = true
+    // Nobody is followed by nobody; that cannot be divided.
+    storm.begin("a division", mayFail: members(of: "q0").isEmpty) { _, client, world in
+      _ = try await AudienceSharding(redis: client, keyspace: world.keyspace)
+        .run(streamer: "q0", from: .current)
+    }
+    storm.settle()
   }
 
   private func members(of streamer: String) -> Set<String> {

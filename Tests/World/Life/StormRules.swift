@@ -18,6 +18,7 @@ final class StormRules {
       try checkEvidence()
       try checkOverdue()
       try checkLateSums()
+      try checkBrokenOwner()
     } catch { storm.fail("\(error)") }
     storm.delete { $0.hasPrefix("ff:") || $0.contains("rule-") }
   }
@@ -150,6 +151,21 @@ final class StormRules {
     let now = storm.world.wallClock()
     try storm.ask(RecordOptions()) { try await $1.handOver(event.id, now: now) }
     if accepted != before + 11 { storm.fail("what was lost counts again: \(accepted - before)") }
+  }
+
+  /// Whose token has a key of another type loses the device, and somebody hears of the key.
+  private func checkBrokenOwner() throws {
+    let segment = Segment(event: event("b1"), slice: .named, count: 1)
+    let now = storm.world.wallClock()
+    nonisolated(unsafe) let tally = tally(accepted: 5_000, [verdict(90)])
+    let key = space.tokenOwner(token: WorldDevice(0xC00_0000 + 90).token)
+    _ = storm.world.ask("DEL", key)
+    _ = storm.world.ask("SADD", key, "nobody")
+    try storm.ask(RecordOptions()) { try await $1.prune(segment, tally, now: now) }
+    if tally.findings.pruned != 1 || tally.findings.failed != 1 {
+      storm.fail("with a broken key \(tally.findings)")
+    }
+    _ = storm.world.ask("DEL", key)
   }
 
   private var accepted: Int {

@@ -7,6 +7,9 @@ import Telemetry
 extension Oracle {
   func checkWorkers(_ statuses: [String: FanOutStatus]) {
     checkCommits()
+    if world.broker.strayCommits > 0 {
+      fail("workers have committed \(world.broker.strayCommits) offsets of others' partitions")
+    }
     let alive = world.workers.filter(\.isAlive)
     var partitions = 0
     for worker in alive {

@@ -110,7 +110,7 @@ package final class Oracle {
       let before = committed[partition] ?? 0
       committed[partition] = max(before, offset)
       guard offset > before, partition.topic != world.ingest.eventsTopic,
-        !plan.losesNotes
+        !plan.losesNotes || plan.waitsForReplicas
       else { continue }
       for (place, record) in world.broker.records(of: partition)
       where place >= before && place < offset {
@@ -123,7 +123,15 @@ package final class Oracle {
     guard let slash = key.firstIndex(of: UInt8(ascii: "/")) else { return }
     let event = String(decoding: key[..<slash], as: UTF8.self)
     let segment = String(decoding: key[(slash + 1)...], as: UTF8.self)
-    guard !segment.utf8.starts(with: "plan".utf8), !restsAgain(key) else { return }
+    let settled = world.keyspace.settled(id: event)
+    if plan.waitsForReplicas, isSettled(segment, of: event),
+      world.redis.isCopied(segment, of: settled) == false
+    {
+      fail("\(source) is committed, and that \(event)'s \(segment) is settled may be lost")
+    }
+    guard !plan.losesNotes, !segment.utf8.starts(with: "plan".utf8), !restsAgain(key) else {
+      return
+    }
     let isDone =
       isSettled(segment, of: event) || isOrphan(segment, of: event)
       || world.holds(world.keyspace.deadLetters(id: event), segment)
@@ -218,4 +226,6 @@ extension Deed {
 extension LifePlan {
   var losesNotes: Bool { deeds.contains { $0.deed.losesNotes } }
   var losesRecords: Bool { deeds.contains { $0.deed.losesRecords } }
+  /// Whether what is settled is to outlive Redis' master.
+  var waitsForReplicas: Bool { seed % 4 == 1 && deeds.contains { $0.deed.needsReplica } }
 }

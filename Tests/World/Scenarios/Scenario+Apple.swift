@@ -74,7 +74,10 @@ extension Scenario {
             $0.goAwayBehind = 5
           })
       ],
-      bounds: .onceEach + [.least(.goodput, 0.5), .exactly(.inVain, 0)]),
+      bounds: .onceEach + [
+        .least(.goodput, 0.5), .exactly(.inVain, 0),
+        .within(.counted("e1", field: "retried"), 10...1_000),
+      ]),
     Scenario(
       "streams-1-1000-1-0-100", "the limit of streams is obeyed at once; 0 is waited for",
       on: .usual { $0.streams = 1 },

@@ -194,7 +194,7 @@ extension Scenario {
       ],
       bounds: [
         .exactly(.letters, 1), .exactly(.counted("e1", field: "dead_lettered"), 1),
-        .exactly(.stats("events_incomplete"), 1),
+        .exactly(.stats("events_incomplete"), 1), .most(.settled, 30),
       ]),
     Scenario(
       "cancelled-before-it-was-read", "what was cancelled in time is cancelled, and not expired",

@@ -3,5 +3,5 @@ extension Scenario {
   package static let all =
     apple + connections + neighbours + workers + kafka + redis + operators
     + watched + forgotten + again + letters + clocks + limited + verdicts + streams
-    + commits + refusedLetters + owners + waiting + otherClocks + kept
+    + commits + refusedLetters + owners + waiting + otherClocks + kept + reading + routes
 }

@@ -95,6 +95,8 @@ struct ScenarioAudience: Sendable, Hashable {
   /// Nil: as many as an import makes of them.
   var shards: Int?
   var devicesPerFollower = 1
+  /// Each follower's last device is one of the sandbox.
+  var isMixed = false
   var marked: [Marked] = []
   var app = World.app
   var destination = Destination.production
@@ -190,6 +192,12 @@ enum ScenarioSetting: Sendable, Hashable {
   case cooldown(Duration)
   /// Lists of stragglers in flight, and segments that may await their last answers without one.
   case stragglers(Int, awaitingAnswers: Int)
+  /// Workers have no way to the sandbox.
+  case withoutSandbox
+  /// How long a topic waits whose credentials Apple has refused.
+  case holdCredentials(Duration)
+  /// What Apple says of so many devices is written at a time.
+  case verdicts(Int)
 
   func apply(to options: inout PipelineOptions) {
     switch self {
@@ -210,6 +218,9 @@ enum ScenarioSetting: Sendable, Hashable {
     case .stragglers(let count, let awaiting):
       options.limits.stragglers = count
       options.limits.awaitingAnswers = awaiting
+    case .withoutSandbox: options.deliver.routes[.sandbox] = nil
+    case .holdCredentials(let time): options.deliver.credentialHold = time
+    case .verdicts(let count): options.record.verdictsAtOnce = count
     }
   }
 }

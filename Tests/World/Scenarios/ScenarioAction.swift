@@ -46,8 +46,9 @@ struct ScenarioAction: Sendable {
     case writes(String, field: String, String)
     /// Followers are divided again, into as many shards as they should have.
     case divide(Int)
-    /// All these followers log out.
+    /// All these followers log out; or follow no longer.
     case logOut(Int)
+    case unfollow(Int)
     /// The replies to so many calls of the script that settles a segment.
     case redisLosesReplies(Int)
 
@@ -61,6 +62,10 @@ struct ScenarioAction: Sendable {
     /// A record that is no event, in the partition of these followers' streamer.
     case nonsense(Int)
     case rebalance
+    /// The group puts a worker out, who hears of it later.
+    case evict(String)
+    /// A topic is deleted, and made again.
+    case topic(String, isThere: Bool)
 
     /// What a worker says of itself is noted under a name.
     case look(String, at: String)
@@ -152,6 +157,14 @@ extension ScenarioLife {
     case .kafkaFailsNoMore: world.broker.endFaults()
     case .nonsense(let number): world.append("no event", key: "s\(number)")
     case .rebalance: world.broker.rebalance(group: "fanfare")
+    case .evict(let name): world.broker.evict(host: name, from: World.group)
+    case .topic(let name, let isThere):
+      let topic = "notify-followers.\(name)"
+      if isThere {
+        world.broker.create(topic: topic, partitions: 4)
+      } else {
+        world.broker.delete(topic: topic)
+      }
     case .brake(let brake, let event): setBrake(brake, of: event)
     case .streamEnds(let number): endStream(of: "s\(number)")
     case .streamEnded(let number, let ago): endStream(of: "s\(number)", ago: ago)
@@ -215,6 +228,10 @@ extension ScenarioLife {
       let followers = scenario.setUp.audiences.first { $0.number == number }?.followers ?? 0
       for user in 0..<followers {
         _ = world.ask("DEL", world.keyspace.bindings(user: "s\(number)-u\(user)"))
+      }
+    case .unfollow(let number):
+      for key in world.keys() where key.hasPrefix("ffd:{f:s\(number):") {
+        _ = world.ask("DEL", key)
       }
     case .redisLosesReplies(let count):
       var left = count

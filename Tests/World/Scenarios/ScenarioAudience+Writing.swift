@@ -18,8 +18,10 @@ extension ScenarioLife {
       var bound: [ByteString] = ["HSET", ByteString(keyspace.bound(user: user))]
       for number in 0..<audience.devicesPerFollower {
         let device = index * audience.devicesPerFollower + number
+        let isOfSandbox = audience.isMixed && number == audience.devicesPerFollower - 1
+        let destination = isOfSandbox ? .sandbox : audience.destination
         let member = ByteString(
-          "apns:\(audience.destination.name):\(audience.app):\(audience.token(ofDevice: device))")
+          "apns:\(destination.name):\(audience.app):\(audience.token(ofDevice: device))")
         bindings.append(member)
         bound += [member, boundAt]
       }

@@ -47,8 +47,11 @@ enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
   case letters
   /// Workers that said that they cannot go on.
   case failures
-  /// A counter of the statistics when a worker was looked at.
+  /// A counter of the statistics when a worker was looked at, and one of an event's.
   case statsAt(String, String)
+  case countedAt(String, String, field: String)
+  /// Records that the worker had read then, and that were not committed.
+  case readAhead(String)
   /// How often somebody has read the members of a shard of followers.
   case followersRead
   /// Devices by which the books and Apple's ledger differ.
@@ -84,6 +87,8 @@ enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
     case .largestRecord: "bytes of the largest record"
     case .letters: "dead letters"
     case .statsAt(let look, let name): "\(name) of the statistics at \(look)"
+    case .countedAt(let look, let event, let field): "\(field) of \(event) at \(look)"
+    case .readAhead(let look): "records read ahead at \(look)"
     case .followersRead: "reads of followers"
     case .failures: "workers that cannot go on"
     case .counted(let event, let field): "\(field) of \(event)"

@@ -29,10 +29,16 @@ final class ScenarioLife {
   /// For what comes late: a second push, a record that is read again.
   private static let afterwards: Duration = .seconds(21)
 
-  /// - Parameter directory: the simulator's.
-  init(_ scenario: Scenario, directory: String) throws {
+  /// - Parameters:
+  ///   - directory: the simulator's.
+  ///   - print: gets each line of the trace.
+  init(_ scenario: Scenario, directory: String, print: ((String) -> Void)? = nil) throws {
     self.scenario = scenario
     world = try World(seed: 1, directory: directory)
+    if let print {
+      world.lines.print = { [unowned world] in print("\(world.time) \($0)") }
+      world.broker.trace = { [lines = world.lines] in lines.add("kafka: \($0)") }
+    }
     let ledger = ScenarioLedger(scenario.setUp.audiences)
     self.ledger = ledger
     var script = SimulatorScript()
@@ -148,8 +154,17 @@ final class ScenarioLife {
     heard[look] = heartbeat.mapValues { Double($0) ?? Double($0.utf8.count) }
     heard["stats at \(look)"] = world.hash(world.keyspace.statsTotal)
       .compactMapValues { Double($0) }
-    if let worker = worker(name) { measured[look] = worker.metrics() }
+    for event in scenario.events {
+      heard["\(event.id) at \(look)"] = ScenarioBooks(of: event.id, world).numbers
+        .mapValues { Double($0) }
+    }
+    guard let worker = worker(name) else { return }
+    measured[look] = worker.metrics()
+    measured[look]?[Self.readAhead] = Double(worker.host.readAhead)
   }
+
+  /// Records that a worker has read and that are not committed.
+  static let readAhead = "records read ahead"
 
   func replace(_ script: SimulatorScript) {
     world.perform { _, world in await world.simulator.replaceScript(script) }

@@ -24,6 +24,9 @@ package struct ScenarioOutcome: Sendable {
       requestTimes[event].map { times in Double(times.count { time.contains($0) }) }
     case .counted(let event, let field): books[event].map { Double($0[field] ?? 0) }
     case .statsAt(let look, let name): heard["stats at \(look)"].map { $0[name] ?? 0 }
+    case .countedAt(let look, let event, let field):
+      heard["\(event) at \(look)"].map { $0[field] ?? 0 }
+    case .readAhead(let look): measured[look]?[ScenarioLife.readAhead]
     case .stats(let name): Double(statistics[name] ?? 0)
     case .heard(let look, let field): heard[look]?[field]
     case .measured(let look, let series): measured[look]?[series]
@@ -51,9 +54,10 @@ extension Scenario {
   private static let known = ThreadLock<[Calm: ScenarioOutcome]>([:])
 
   /// Lives through it, and where a bound is about that, through the same undisturbed.
-  package func run() throws -> ScenarioOutcome {
+  /// - Parameter print: gets each line of the trace of the first.
+  package func run(print: ((String) -> Void)? = nil) throws -> ScenarioOutcome {
     let directory = try ScratchDirectory()
-    var outcome = try ScenarioLife(self, directory: directory.path).run()
+    var outcome = try ScenarioLife(self, directory: directory.path, print: print).run()
     if bounds.contains(where: \.figure.isComparison) {
       outcome.compare(with: try reference(directory.path))
     }
