@@ -377,7 +377,7 @@ let testTargets: [Target] = [
       "Deliver", "EventLoop", "Fixtures", "HTTP2", "LegacyAPNs", "Model", "Text", "Threads", "TLS",
       "Transport",
     ]),
-  tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text", "TLS", "Transport"]),
+  tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text"]),
   tests(
     "RecordTests",
     ["Checkout", "Fixtures", "Keyspace", "Model", "Record", "Redis", "ServerProcesses", "Threads"]),

@@ -94,7 +94,7 @@ package final class SegmentTally {
     acceptedElsewhere[Int(destination.index)] += times
   }
 
-  private func accepted(at destination: Destination) -> Int {
+  package func accepted(at destination: Destination) -> Int {
     destination == .production
       ? accepted - acceptedElsewhere.reduce(0, +) : acceptedElsewhere[Int(destination.index)]
   }

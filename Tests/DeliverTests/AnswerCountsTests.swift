@@ -27,7 +27,7 @@ import Testing
     #expect(counts.refused[.others] == 72)
     #expect(counts.refused[.init(status: 64, reason: nil)] == 2)
     let bad = AnswerCounts.Refusal(status: 400, reason: .badDeviceToken)
-    counts.refuse(bad)
+    counts.refuse(bad, isDocumented: true)
     #expect(counts.refused[bad] == 1 && counts.refused[.others] == 72)
     // A documented reason makes no other status a documented one.
     counts.refuse(.init(status: 599, reason: .badDeviceToken))

@@ -99,7 +99,7 @@ import Transport
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.server.requests.map(\.token).sorted() == production.sorted())
       #expect(bed.sandbox.requests.map(\.token).sorted() == sandbox.sorted())
-      #expect(bed.tally.accepted == 200 && bed.tally.takeAccepted(of: .sandbox) == 100)
+      #expect(bed.tally.accepted == 200 && bed.tally.accepted(at: .sandbox) == 100)
     }
   }
 

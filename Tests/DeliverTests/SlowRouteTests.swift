@@ -37,7 +37,7 @@ import Testing
       let tallies = (0..<20).map { _ in SegmentTally(of: event) }
       for tally in tallies { await bed.stage.admit(bed.batch(mixed(100), tally)) }
       await bed.until("production is done") {
-        tallies.allSatisfy { tally in tally.takeAccepted(of: .production) == 50 }
+        tallies.allSatisfy { tally in tally.accepted(at: .production) == 50 }
       }
       await bed.until("nobody keeps a place for what the sandbox has not taken yet") {
         tallies.allSatisfy { $0.unsent == 0 } && !bed.stage.obstacles.isEmpty

@@ -58,11 +58,11 @@ private struct ToyAccount: PlatformAccount {
   }
 
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
-    let counted = AnswerCounts.Refusal(status: answer.status, reason: nil, isDocumented: true)
+    let counted = AnswerCounts.Refusal(status: answer.status, reason: nil)
     guard answer.status == 404 else {
-      return AnswerMeaning(.retry(.serviceUnavailable), counted: counted)
+      return AnswerMeaning(.retry(.serviceUnavailable), counted: counted, isDocumented: true)
     }
-    return AnswerMeaning(.prune(.unregistered), counted: counted, goneSince: 7)
+    return AnswerMeaning(.prune(.unregistered), counted: counted, isDocumented: true, goneSince: 7)
   }
 
   func retryLimit(of reason: RejectionReason) -> RetryLimit? { nil }
@@ -76,13 +76,13 @@ private struct ToyAccount: PlatformAccount {
   private static let toy = Destination.add(ToyAccount.description)[0]
 
   @Test func aBindingEndsInWhateverThePlatformsTokensHold() throws {
+    #expect(Destination.add(ToyAccount.description) == [Self.toy])
     let member = "toy:a.b:https://push:443/x"
     let binding = try #require(Binding(member: member))
     #expect(binding.destination == Self.toy && binding.topic == "a.b")
     #expect(binding.token == "https://push:443/x" && binding.member == member)
     #expect(Binding(member: "toy:a.b:with space") == nil)
     #expect(Binding(destination: Self.toy, topic: "a.b", token: "") == nil)
-    #expect(Destination.add(ToyAccount.description) == [Self.toy])
   }
 
   /// Pushes of one batch go to both platforms; what one refuses is the other's no matter.

@@ -144,7 +144,9 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
 
   func nanoseconds(on way: Way) -> UInt64 {
     var most = way.most
-    if let longest = way.path.longest, scheduler.number(below: 8) == 0 { most = longest.nanoseconds }
+    if let longest = way.path.longest, scheduler.number(below: 8) == 0 {
+      most = longest.nanoseconds
+    }
     return way.least + UInt64(scheduler.number(below: Int(most - way.least) + 1))
   }
 

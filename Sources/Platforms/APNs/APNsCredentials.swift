@@ -58,8 +58,8 @@ extension APNsCredentials: PlatformAccount {
       reason.map { $0 != .other } == true && RejectionTable.statuses.contains(answer.status)
     return AnswerMeaning(
       disposition,
-      counted: AnswerCounts.Refusal(
-        status: answer.status, reason: reason, isDocumented: isDocumented),
+      counted: AnswerCounts.Refusal(status: answer.status, reason: reason),
+      isDocumented: isDocumented,
       unknown: RejectionTable.unknown(answer.status, said.reason, disposition),
       goneSince: said.timestamp)
   }

@@ -121,17 +121,20 @@ package struct AnswerMeaning: Sendable {
   package let disposition: Disposition
   /// What is counted.
   package let refusal: AnswerCounts.Refusal
+  /// The platform documents status and reason: it is told apart from all others.
+  package let isDocumented: Bool
   /// What was said, where the platform does not document it.
   package let unknown: UnknownAnswer?
   /// Since when the token is gone, in ms since 1970, where the platform says so.
   package let goneSince: Int64?
 
   package init(
-    _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
+    _ disposition: Disposition, counted refusal: AnswerCounts.Refusal, isDocumented: Bool,
     unknown: UnknownAnswer? = nil, goneSince: Int64? = nil
   ) {
     self.disposition = disposition
     self.refusal = refusal
+    self.isDocumented = isDocumented
     self.unknown = unknown
     self.goneSince = goneSince
   }

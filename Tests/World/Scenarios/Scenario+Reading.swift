@@ -61,7 +61,7 @@ extension Scenario {
         $0.settings = [
           .retry(.seconds(60)), .straggle(after: .milliseconds(300), delay: .seconds(10)),
         ]
-        $0.audiences = [ScenarioAudience(1, followers: 512, shards: 128, environment: .sandbox)]
+        $0.audiences = [ScenarioAudience(1, followers: 512, shards: 128, destination: .sandbox)]
       },
       events: [ScenarioEvent("e1", of: 1, expiresIn: 20)],
       actions: [
@@ -77,7 +77,7 @@ extension Scenario {
       on: .usual {
         $0.streams = 200
         $0.settings = [
-          .stragglers(4, lingering: 4), .straggle(after: .seconds(60), delay: .seconds(1)),
+          .stragglers(4, awaitingAnswers: 4), .straggle(after: .seconds(60), delay: .seconds(1)),
         ]
         $0.audiences = [
           ScenarioAudience(
@@ -120,12 +120,12 @@ extension Scenario {
       "list-beside-closed", "stragglers of an open route do not wait for those of a closed one",
       on: .usual {
         $0.settings = [
-          .stragglers(1, lingering: 1), .retry(.seconds(20)),
+          .stragglers(1, awaitingAnswers: 1), .retry(.seconds(20)),
           .straggle(after: .milliseconds(300), delay: .seconds(1)),
         ]
         $0.audiences = [
           ScenarioAudience(1, followers: 40, marked: [.init(every: 10, answer: "1503")]),
-          ScenarioAudience(9, followers: 640, shards: 64, environment: .sandbox),
+          ScenarioAudience(9, followers: 640, shards: 64, destination: .sandbox),
         ]
       },
       events: [
@@ -144,7 +144,7 @@ extension Scenario {
       "not-refused-beside-refused", "what Apple has not refused asks before what it has",
       on: .usual {
         $0.settings = [
-          .stragglers(1, lingering: 1), .retry(.seconds(20)), .holdCredentials(.seconds(2)),
+          .stragglers(1, awaitingAnswers: 1), .retry(.seconds(20)), .holdCredentials(.seconds(2)),
           .straggle(after: .seconds(2), delay: .seconds(1)),
         ]
         $0.audiences = [

@@ -10,16 +10,11 @@ package struct AnswerCounts: Sendable, Equatable {
     package let reason: RejectionReason?
     /// A gateway of the legacy interface said so: `status` is a byte of its own.
     package let isOfGateway: Bool
-    /// The platform documents status and reason.
-    let isDocumented: Bool
 
-    package init(
-      status: Int, reason: RejectionReason?, isOfGateway: Bool = false, isDocumented: Bool = false
-    ) {
+    package init(status: Int, reason: RejectionReason?, isOfGateway: Bool = false) {
       self.status = status
       self.reason = reason
       self.isOfGateway = isOfGateway
-      self.isDocumented = isDocumented
     }
 
     static let others = Refusal(status: 0, reason: .other)
@@ -36,8 +31,8 @@ package struct AnswerCounts: Sendable, Equatable {
 
   mutating func accept(_ count: Int) { accepted += count }
 
-  mutating func refuse(_ refusal: Refusal) {
-    let isNew = refused[refusal] == nil && !refusal.isDocumented
+  mutating func refuse(_ refusal: Refusal, isDocumented: Bool = false) {
+    let isNew = refused[refusal] == nil && !isDocumented
     guard !isNew || invented < Self.maximum else {
       refused[.others, default: 0] += 1
       return

@@ -99,7 +99,7 @@ final class AnswerJudge {
   ) -> Disposition {
     let meaning = setup.account.meaning(
       of: PlatformAnswer(status: status, body: body, isWhole: isWhole))
-    answerCounts.refuse(meaning.refusal)
+    answerCounts.refuse(meaning.refusal, isDocumented: meaning.isDocumented)
     if let unknown = meaning.unknown, unknownAnswers.count(unknown) {
       setup.options.report(.unknownAnswer(setup.target.endpoint, unknown))
     }
