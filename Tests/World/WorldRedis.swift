@@ -60,7 +60,8 @@ package final class WorldRedis {
   /// Who answers; another one after a fail-over.
   package private(set) var server: MemoryRedis
   private var replica: ReplicaLink?
-  private var isLagging = false
+  /// The replica is most of a second behind now and then.
+  var isLagging = false
   private var servers = 2
   private let seed: UInt64
   package let endpoint: Endpoint
@@ -85,8 +86,7 @@ package final class WorldRedis {
   }
 
   /// Gives it a replica, which is a few milliseconds behind.
-  /// - Parameter lags: now and then it is most of a second behind.
-  package func replicate(lags: Bool = false) {
+  func replicate(lags: Bool = false) {
     guard replica == nil else { return }
     isLagging = lags
     replica = server.replicate(to: Self.standby(endpoint, seed &+ 1))

@@ -207,6 +207,7 @@ package final class LifeRun {
   }
 
   private func settle() {
+    world.redis.isLagging = false
     // Who waits for records that Kafka has thrown away waits until the event expires.
     let limit = plan.losesRecords ? Self.expiresWithin : Self.settlesWithin
     let end = world.scheduler.now &+ limit.nanoseconds
