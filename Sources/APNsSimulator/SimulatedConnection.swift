@@ -282,3 +282,126 @@ extension SimulatedConnection: ConnectionDelegate {
     service.remove(self)
   }
 }
+
+struct DelayedAnswer {
+  let connection: SimulatedConnection
+  let slot: Int
+  let stream: Int32
+  let answer: SimulatedAnswer
+}
+
+/// What a client was told last of what it may send: nothing is said twice.
+struct ToldLimits {
+  private var streams: Int
+  private var window: Int
+
+  init(_ options: HTTP2ServerOptions) {
+    streams = options.maximumConcurrentStreams
+    window = options.limits.streamWindowBytes
+  }
+
+  mutating func tell(_ session: HTTP2ServerSession?, streams limit: Int) {
+    guard limit != streams else { return }
+    streams = limit
+    session?.setMaximumConcurrentStreams(limit)
+  }
+
+  /// - Parameter bytes: of a body that each stream may send ahead; nil: as HTTP/2 has it.
+  mutating func tell(_ session: HTTP2ServerSession?, window bytes: Int?) {
+    let bytes = bytes ?? HTTP2ServerOptions().limits.streamWindowBytes
+    guard bytes != window else { return }
+    window = bytes
+    session?.setStreamWindow(bytes)
+  }
+}
+
+/// How a script ends a connection.
+extension SimulatedConnection {
+  func halfClose() {
+    flush()
+    isHalfClosed = true
+    transport.finishWriting()
+  }
+
+  func goAway() {
+    let last = lastProcessedStream
+    goAwayStream = last
+    answerHeld(below: last)
+    let debug = Array(#"{"reason":"Shutdown"}"#.utf8)
+    debug.withUnsafeBytes {
+      session?.goAway(lastStreamID: last, errorCode: service.script.goAwayCode, debug: $0)
+    }
+  }
+
+  /// Those that the client still waits for.
+  func answerHeld(below last: Int32) {
+    for (slot, stream) in held where stream < last && session?.stream(of: slot) == stream {
+      process(slot, stream)
+    }
+    held = []
+  }
+}
+
+/// What a connection's refusals make of it. Apple: 4xx must slow a provider down; too many errors
+/// end the connection, BadDeviceToken sooner than others, and 410 is not counted ("Handling
+/// notification responses from APNs"). That the limit of streams falls first is what providers
+/// report (pushy #476 and #732, openradar 27870881).
+struct CountedErrors {
+  /// Apple gives no number: a BadDeviceToken counts as so many.
+  static let badDeviceToken = 4
+
+  enum Consequence: Equatable {
+    case none
+    /// Its limit of streams has changed.
+    case cut
+    case end
+  }
+
+  private var count = 0
+  private var cuts = 0
+
+  mutating func refused(_ refusal: Refusal, _ script: SimulatorScript) -> Consequence {
+    guard (400...499).contains(refusal.status), refusal.status != 410 else { return .none }
+    let isBadToken = refusal.reason == AppleReason.badDeviceToken.rawValue
+    count += isBadToken ? Self.badDeviceToken : 1
+    if let limit = script.endAfter, count >= limit { return .end }
+    guard let limit = script.cutAfter, count / limit > cuts else { return .none }
+    cuts = count / limit
+    return .cut
+  }
+
+  /// Halved with each cut, down to one stream.
+  func streamLimit(of limit: Int) -> Int { max(min(limit, 1), limit >> cuts) }
+}
+
+/// What of an attack a client has got.
+struct RunningAttack {
+  private let attack: Attack
+  private let stream: Int32
+  private var bytes = 0
+  private var hasBegun = false
+
+  init(_ attack: Attack, stream: Int32) {
+    self.attack = attack
+    self.stream = stream
+  }
+
+  /// Writes more of it while the socket takes it.
+  /// - Parameter limit: bytes that wait for the socket at most, but for what comes first.
+  mutating func goOn(_ transport: Connection, upTo limit: Int) {
+    if !hasBegun {
+      hasBegun = true
+      write(attack.opening(stream: stream), to: transport)
+    }
+    while transport.pendingBytes < limit, bytes < Attack.longest,
+      let more = attack.more(stream: stream)
+    {
+      write(more, to: transport)
+    }
+  }
+
+  private mutating func write(_ more: [UInt8], to transport: Connection) {
+    bytes += more.count
+    more.withUnsafeBytes { transport.write($0) }
+  }
+}

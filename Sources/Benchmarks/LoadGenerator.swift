@@ -129,3 +129,59 @@ package struct LoadGenerator {
     ]
   }
 }
+
+/// What one request more costs a program: busy runs less idle ones, over the requests between
+/// them. Setting up is the same work each time, and a machine only ever adds to it (memory that is
+/// touched for the first time costs a virtual machine dearly), so the least of the idle runs
+/// serves all: a disturbed one would make a busy one look cheap.
+package struct MarginalCost: Sendable, Equatable {
+  private let requests: Int
+  private var busy: [Double] = []
+  private var idle: [Double] = []
+
+  /// - Parameter requests: what a busy run does more than an idle one.
+  package init(requests: Int) { self.requests = max(1, requests) }
+
+  /// One run of each, in any unit.
+  package mutating func add(busy: Double, idle: Double) {
+    self.busy.append(busy)
+    self.idle.append(idle)
+  }
+
+  /// The cost of a request in each busy run so far, in their order.
+  package var perRequest: [Double] {
+    let setUp = idle.min() ?? 0
+    return busy.map { ($0 - setUp) / Double(requests) }
+  }
+}
+
+/// What h2load says at its end.
+package struct LoadReport: Sendable, Equatable {
+  package let requestsPerSecond: Double
+  /// Requests that were answered, whatever the answer.
+  package let done: Int
+  /// Answers with a status of 2xx or 3xx.
+  package let succeeded: Int
+
+  /// Nil when a number is missing. Of its output these lines are read:
+  ///
+  ///     finished in 3.02s, 99310.12 req/s, 4.17MB/s
+  ///     requests: 300000 total, 300000 started, 300000 done, 300000 succeeded, 0 failed, …
+  package init?(_ output: String) {
+    var requestsPerSecond: Double?
+    var counts: [Substring: Int] = [:]
+    for line in output.split(separator: "\n") {
+      let words = line.split { $0 == " " || $0 == "," }
+      for (word, next) in zip(words, words.dropFirst()) {
+        if line.hasPrefix("finished in"), next == "req/s" { requestsPerSecond = Double(word) }
+        if line.hasPrefix("requests:"), let count = Int(word) { counts[next] = count }
+      }
+    }
+    guard let requestsPerSecond, requestsPerSecond.isFinite, let done = counts["done"],
+      let succeeded = counts["succeeded"]
+    else { return nil }
+    self.requestsPerSecond = requestsPerSecond
+    self.done = done
+    self.succeeded = succeeded
+  }
+}

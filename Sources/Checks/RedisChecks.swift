@@ -1,8 +1,11 @@
 import Assembly
+import Devices
 import EventLoop
 import Keyspace
+import Record
 import Redis
 import Settings
+import Text
 
 /// Whether Redis answers, is the right one, and will keep what it is given.
 enum RedisChecks {
@@ -215,5 +218,126 @@ enum RedisChecks {
     list.problem(
       area, mayNot ? .configuration : .dependency, "takes no writes: \(error)",
       hint: mayNot ? "grant our user the keys and commands that docs/redis.md lists" : nil)
+  }
+}
+
+/// Whether there are replicas that bindings and profiles would be read from.
+enum ReplicaChecks {
+  private static let area = "redis"
+  private static let key = "redis.read_from_replicas"
+  private static let pause: Duration = .milliseconds(20)
+
+  /// They have as long as a connection to become of use.
+  static func run(
+    _ client: RedisClient, _ options: RedisOptions, _ loop: EventLoop, _ list: inout CheckList
+  ) async {
+    guard let limit = options.replicaLagLimit else { return }
+    var left = options.connectTimeout
+    while left > .zero, client.replicaFigures?.isComplete != true {
+      await loop.wait(pause)
+      left -= pause
+    }
+    guard let figures = client.replicaFigures else { return }
+    for replica in figures.replicas {
+      let name = "\(replica.name), a replica of \(replica.master)"
+      if let obstacle = replica.obstacle {
+        list.warning(area, .dependency, "\(name), is not read from: \(obstacle)", key: key)
+      } else {
+        list.ok(area, "\(name): at most \(DurationText.text(replica.lag)) behind")
+      }
+    }
+    for master in figures.mastersAlone {
+      list.warning(
+        area, .dependency,
+        "\(master) has no replica within \(DurationText.text(limit)): bindings and profiles are "
+          + "read from the master", key: key)
+    }
+  }
+}
+
+/// What the masters of a Redis Cluster say of it and of each other. That each slot has a master
+/// does not say that this one lives.
+struct ClusterWord {
+  static var questions: RedisPipeline { RedisPipeline(["CLUSTER", "INFO"], ["CLUSTER", "NODES"]) }
+
+  /// Masters that said nothing.
+  private(set) var silent: [String] = []
+  /// Masters that refuse what they are asked, since they take the cluster to be down.
+  private(set) var down: [String] = []
+  /// Masters with slots that another calls dead (`fail`), or suspects to be (`fail?`).
+  private(set) var failing: [String: (slots: String, by: [String])] = [:]
+  /// Why one may not be asked.
+  private(set) var refusal: String?
+
+  var isWell: Bool { silent.isEmpty && down.isEmpty && failing.isEmpty }
+
+  mutating func isSilent(_ master: String) { silent.append(master) }
+
+  mutating func add(_ replies: RedisReplies, of master: String) {
+    guard let state = replies[0].text, let nodes = replies[1].text else {
+      refusal = replies.firstError.map { "\($0)" } ?? "no answer"
+      return
+    }
+    if state.contains("cluster_state:fail") { down.append(master) }
+    for line in nodes.split(whereSeparator: \.isNewline) { note(line, said: master) }
+  }
+
+  /// `<id> <ip:port@bus,name> <flags> <master> <ping> <pong> <epoch> <link> <slots>…`; slots in
+  /// brackets are on the move.
+  private mutating func note(_ line: Substring, said master: String) {
+    let words = line.split(separator: " ")
+    guard words.count > 8 else { return }
+    let flags = words[2].split(separator: ",")
+    let slots = words[8...].filter { !$0.hasPrefix("[") }.joined(separator: ", ")
+    guard flags.contains("master"), flags.contains("fail") || flags.contains("fail?"),
+      !slots.isEmpty
+    else { return }
+    let name = String(words[1].prefix { $0 != "@" })
+    failing[name, default: (slots, [])].by.append(master)
+  }
+}
+
+/// Whether our user may do with Redis all that a process does. One that lacks a command finds that
+/// out when it first needs it, and events wait until then: here each is tried, on keys of nobody's
+/// that are gone within seconds.
+enum RedisPermissions {
+  /// What dashboards may see.
+  private static func shownProbe(_ keyspace: Keyspace) -> String {
+    "\(keyspace.dashboardsPrefix){check}"
+  }
+
+  /// Whether Redis takes writes, the first of the replies says. Nothing of it stays.
+  static func write(_ keyspace: Keyspace, for process: CheckedProcess) -> RedisPipeline {
+    switch process {
+    case .fanout:
+      let pipeline = RedisPipeline(["HSET", shownProbe(keyspace), "a", "1"])
+      pipeline.append(["HDEL", shownProbe(keyspace), "a"])
+      return pipeline
+    case .devices: return RedisPipeline(["SET", keyspace.probe, "1", "EX", "1"])
+    case .worker, .api, .emit, .send:
+      return RedisPipeline(["SET", shownProbe(keyspace), "1", "EX", "1"])
+    }
+  }
+
+  /// Each of the process' commands, as docs/redis.md lists them for ACLs, but for those with which
+  /// every connection begins. What is made is taken away again, or ends by itself.
+  static func commands(
+    _ keyspace: Keyspace, _ options: RedisOptions, for process: CheckedProcess
+  ) -> [[String]] {
+    switch process {
+    case .worker: WorkerPermissions.commands(keyspace.probe, options)
+    case .api: DevicePermissions.commandsOfAPI(keyspace.probe)
+    case .devices: DevicePermissions.commands(keyspace.probe)
+    case .fanout: ofFanOuts(shownProbe(keyspace))
+    case .emit, .send: []
+    }
+  }
+
+  /// Whoever stops fan-outs may look at nothing else than what dashboards see.
+  private static func ofFanOuts(_ key: String) -> [[String]] {
+    CommandPermissions.ofScripts(key) + [
+      ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HGET", key, "a"], ["HMGET", key, "a"],
+      ["HGETALL", key], ["HDEL", key, "a"], ["XREVRANGE", key, "+", "-"],
+    ]
   }
 }

@@ -1,3 +1,5 @@
+import Assembly
+import Devices
 import Terminal
 import VerbSupport
 
@@ -21,4 +23,328 @@ package enum AudienceVerb {
         "fanfare audience shard --streamer s42 --from-key followers:s42",
         "Divide a large set of followers into shards"),
     ])
+}
+
+/// `audience show`: how a streamer's followers stand.
+enum AudienceShow {
+  private static let streamer = Argument(required: "streamer", .text, help: "Whose followers")
+  private static let limit = Option(
+    "limit", .integer(in: 0...10_000), default: 0, value: "N",
+    help: "Name so many of them, nobody in particular")
+
+  static let verb = Verb(
+    "show", summary: "Show how many follow a streamer, and how they are divided",
+    options: [limit], arguments: [streamer],
+    examples: [
+      .init("fanfare audience show s42", "How many, in how many shards"),
+      .init("fanfare audience show s42 --limit 10", "And ten of them"),
+    ], exitCodes: DeviceFlags.codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    let id = try DeviceFlags.checked { () throws(GivenRefusal) in
+      try Given.streamer(invocation[streamer])
+    }
+    let settings = try invocation.loadSettings()
+    let (plainSet, wanted) = (CommandRegistry.plainSet(settings), invocation[limit])
+    let report = try await CommandRegistry.lendRedis(settings) {
+      (redis, keyspace) async throws(DevicesError) in
+      try await AudienceReader(redis: redis, keyspace: keyspace, plainSet: plainSet)
+        .report(on: id, sample: wanted)
+    }
+    if invocation[AudienceVerb.json] {
+      invocation.output.line(json(report).serialized())
+    } else {
+      tell(report, invocation)
+    }
+    return .ok
+  }
+
+  private static func tell(_ report: AudienceReport, _ invocation: Invocation) {
+    var text = Summary()
+    text.section(report.streamer)
+    text.add("followers", report.followers)
+    if let noted = report.noted, noted != report.followers {
+      text.add("noted", noted, note: "in the hash, for people; events go by the shards", indent: 1)
+    }
+    switch report.place {
+    case .nowhere: break
+    case .plain(let key): text.add("shards", "none", note: "they are in the plain set \(key)")
+    case .shards:
+      text.add("shards", report.shards, note: "generation \(report.generation)")
+      text.add("largest", report.largestShard, indent: 1)
+    }
+    if let coming = report.comingShards {
+      text.add("being divided", coming, note: "shards, or a division died: see audience shard")
+    }
+    text.write(to: invocation.output)
+    if report.hasOutgrownShards, report.place != .nowhere {
+      invocation.errors.line(
+        TextLayout.printable(
+          "they should have \(Figures.grouped(report.recommendedShards)) shards: "
+            + "fanfare audience shard --streamer \(report.streamer)"))
+    }
+    for user in report.sample { invocation.output.line(TextLayout.printable(user)) }
+  }
+
+  private static func json(_ report: AudienceReport) -> JSONOutput {
+    let place: JSONOutput =
+      switch report.place {
+      case .nowhere: "nowhere"
+      case .plain: "plain"
+      case .shards: "shards"
+      }
+    return [
+      "streamer": .text(report.streamer), "place": place, "followers": .integer(report.followers),
+      "noted": report.noted.map { .integer($0) } ?? .null, "shards": .integer(report.shards),
+      "generation": .integer(report.generation), "largest_shard": .integer(report.largestShard),
+      "recommended_shards": .integer(report.recommendedShards),
+      "coming_shards": report.comingShards.map { .integer($0) } ?? .null,
+      "sample": .array(report.sample.map { .text($0) }),
+    ]
+  }
+}
+
+/// `audience shard`: a plain set, or shards that have grown too large, into new shards.
+enum AudienceShard {
+  private static let streamer = Option(
+    required: "streamer", .text, value: "ID", help: "Whose followers")
+  private static let fromKey = Option<String?>(
+    "from-key", .text, value: "KEY",
+    help: "The plain set that holds them; unless given, their shards or, where there are none, "
+      + "audience.plain_set_key")
+  private static let replace = Option(
+    flag: "replace", help: "Put the plain set in the place of followers that are in shards")
+
+  static let verb = Verb(
+    "shard", summary: "Divide a streamer's followers into shards of about 2,048",
+    discussion: """
+      Shards are what lanes and workers divide among themselves: a streamer with many followers in \
+      one set is served by one lane. Fan-outs, follows and unfollows may go on meanwhile; the new \
+      shards take over in one step. A plain set stays as it is and is not read from then on: let \
+      the backend follow and unfollow by Config/redis/follow.lua before you divide it, which \
+      writes to the right place before, during and after. Followers that are in shards already \
+      are replaced by a plain set only with --replace; by an empty one they never are.
+      """,
+    options: [streamer, fromKey, replace],
+    examples: [
+      .init("fanfare audience shard --streamer s42 --from-key followers:s42", "A plain set"),
+      .init("fanfare audience shard --streamer s42", "Shards that have grown"),
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    if let problem = AudienceFollows.problem(streamer: invocation[streamer]) {
+      throw CommandFailure(.usage, problem)
+    }
+    let settings = try invocation.loadSettings()
+    let keyspace = Assembly.keyspace(settings)
+    let plainSet = settings.audience.plainSetKey.map { PlainSetPattern($0) }
+    let summary = try await CommandRedis.lend(settings) {
+      (_, redis) async throws(CommandFailure) -> AudienceSummary in
+      var progress = ProgressLine(
+        "dividing", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
+      do throws(DevicesError) {
+        let sharding = AudienceSharding(redis: redis, keyspace: keyspace)
+        let source = try await source(invocation, plainSet, sharding)
+        let summary =
+          try await sharding
+          .run(
+            streamer: invocation[streamer], from: source, replaces: invocation[replace]
+          ) { done, expected in
+            progress.update(
+              done: done, total: expected, at: invocation.nowNanoseconds)
+          }
+        progress.finish(at: invocation.nowNanoseconds)
+        return summary
+      } catch {
+        progress.clear()
+        throw CommandFailure(error)
+      }
+    }
+    tell(summary, invocation)
+    return .ok
+  }
+
+  private static func source(
+    _ invocation: Invocation, _ plainSet: PlainSetPattern?, _ sharding: AudienceSharding
+  ) async throws(DevicesError) -> AudienceSource {
+    let streamer = invocation[streamer]
+    if let key = invocation[fromKey] { return .plain(key: key) }
+    guard let plainSet else { return .current }
+    return try await sharding.hasShards(streamer)
+      ? .current : .plain(key: plainSet.key(of: streamer))
+  }
+
+  private static func tell(_ summary: AudienceSummary, _ invocation: Invocation) {
+    guard invocation[AudienceVerb.json] else {
+      var text = Summary()
+      text.add("followers", summary.followers)
+      text.add("shards", summary.shards, note: "generation \(summary.generation)")
+      if summary.skipped > 0 {
+        text.add("left out", summary.skipped, note: "members that are no user ids", mark: .bad)
+      }
+      text.write(to: invocation.output)
+      return
+    }
+    let line: JSONOutput = [
+      "streamer": .text(invocation[streamer]), "followers": .integer(summary.followers),
+      "shards": .integer(summary.shards), "generation": .integer(summary.generation),
+      "skipped": .integer(summary.skipped),
+    ]
+    invocation.output.line(line.serialized())
+  }
+}
+
+/// `audience import`: NDJSON to Redis, line by line.
+enum AudienceImport {
+  private static let file = Argument(
+    required: "file", .path, help: "Rows as NDJSON; - is standard input")
+  private static let strict = Option(flag: "strict", help: "Stop at the first row that is wrong")
+  private static let app = Option<String?>(
+    "app", .text, value: "TOPIC", help: "The topic of devices that name none")
+
+  static let verb = Verb(
+    "import", summary: "Write users, devices and follows from NDJSON",
+    discussion: """
+      One user a line:
+
+      {"user":"u1","follows":["s42"],"tags":["beta"],"profile":{"locale":"ja","name":"Aiko",\
+      "badge":3,"muted":false},"devices":[{"token":"0a1b…","environment":"production",\
+      "topic":"com.example.live","bound_at":"2026-11-21T08:00:00Z"}]}
+
+      Only user is needed. environment is production unless given; bound_at (also in milliseconds \
+      since 1970) is now unless given. All is added to what is there, so the same file may be \
+      imported again; streamers whose followers have outgrown their shards are divided again. A \
+      token belongs to one user: the last one named with it. Rows that are wrong are told with \
+      their line and passed over, and so is who follows a streamer whose followers are in a \
+      plain set (audience.plain_set_key): divide it first.
+      """,
+    options: [strict, app], arguments: [file],
+    examples: [
+      .init("fanfare audience import followers.ndjson", "A file"),
+      .init(
+        "zcat followers.ndjson.gz | fanfare audience import - --strict", "A stream, whole or not"),
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
+
+  private struct Result: Sendable {
+    var counts = AudienceImporter.Counts()
+    var isInterrupted = false
+  }
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let settings = try invocation.loadSettings()
+    let reader = ImportRowReader(
+      defaultTopic: invocation[app], now: invocation.nowMilliseconds)
+    let signals = StopSignals.catchAll()
+    // A file that is not there is no reason to wait for Redis.
+    let lines = try SharedLines(
+      invocation[file], maximumLineBytes: ImportRow.maximumBytes, until: signals)
+    let keyspace = Assembly.keyspace(settings)
+    let result = try await CommandRedis.lend(settings) {
+      (_, redis) async throws(CommandFailure) -> Result in
+      let importer = AudienceImporter(
+        redis: redis, keyspace: keyspace,
+        plainSet: settings.audience.plainSetKey.map { PlainSetPattern($0) }, reader: reader)
+      return try await write(to: importer, lines, invocation, signals)
+    }
+    tell(result, invocation)
+    if result.isInterrupted {
+      throw CommandFailure(
+        .retryLater, "interrupted: what was read until then is written; run it again for the rest")
+    }
+    return result.counts.refused == 0 ? .ok : .failed
+  }
+
+  private static func write(
+    to importer: AudienceImporter, _ lines: SharedLines, _ invocation: Invocation,
+    _ signals: StopSignals
+  ) async throws(CommandFailure) -> Result {
+    var result = Result()
+    var progress = ProgressLine(
+      "importing", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
+    defer { progress.finish(at: invocation.nowNanoseconds) }
+    do {
+      while !signals.isRaised, let line = try lines.next() {
+        let refusal = try await importer.take(line.ofImport, number: lines.number)
+        let isOverfull = complainOfOverfull(importer, &progress, invocation)
+        let counts = importer.counts
+        progress.update(done: counts.rows, at: invocation.nowNanoseconds)
+        if isOverfull, invocation[strict] { break }
+        guard let refusal else { continue }
+        progress.clear()
+        complain(refusal.reason, lines.number, counts.refused, invocation)
+        if invocation[strict] { break }
+      }
+      result.isInterrupted = signals.isRaised
+      _ = try await importer.finish()
+      _ = complainOfOverfull(importer, &progress, invocation)
+      result.counts = importer.counts
+    } catch let error as DevicesError {
+      throw CommandFailure(error)
+    } catch let error as CommandFailure {
+      throw error
+    } catch {
+      throw CommandFailure(.failed, "\(error)")
+    }
+    return result
+  }
+
+  /// What was found only when a page of rows was written. Returns whether there was any.
+  private static func complainOfOverfull(
+    _ importer: AudienceImporter, _ progress: inout ProgressLine, _ invocation: Invocation
+  ) -> Bool {
+    let overfull = importer.takeOverfull()
+    if !overfull.isEmpty { progress.clear() }
+    for (line, reason) in overfull {
+      complain(reason, line, importer.counts.refused, invocation)
+    }
+    return !overfull.isEmpty
+  }
+
+  /// A file with the same mistake in every line is told in a screenful.
+  private static let maximumComplaints = 20
+
+  private static func complain(
+    _ reason: @autoclosure () -> String, _ line: Int, _ count: Int, _ invocation: Invocation
+  ) {
+    guard count <= maximumComplaints else {
+      if count == maximumComplaints + 1 {
+        invocation.errors.line("… further rows that are wrong are only counted")
+      }
+      return
+    }
+    let place = invocation[file] == "-" ? "standard input" : invocation[file]
+    invocation.errors.line(TextLayout.printable("\(place):\(line): \(reason())"))
+  }
+
+  private static func tell(_ result: Result, _ invocation: Invocation) {
+    let counts = result.counts
+    guard invocation[AudienceVerb.json] else {
+      var summary = Summary()
+      summary.add("rows", counts.rows)
+      summary.add("refused", counts.refused, mark: counts.refused > 0 ? .bad : .none)
+      summary.add("users", counts.users)
+      summary.add("devices", counts.devices)
+      summary.add("new follows", counts.follows)
+      if counts.tags > 0 { summary.add("new tags", counts.tags) }
+      for streamer in counts.divided { summary.add("divided again", streamer) }
+      summary.write(to: invocation.output)
+      return
+    }
+    let line: JSONOutput = [
+      "rows": .integer(counts.rows), "refused": .integer(counts.refused),
+      "users": .integer(counts.users), "devices": .integer(counts.devices),
+      "follows": .integer(counts.follows), "tags": .integer(counts.tags),
+      "divided": .array(counts.divided.map { .text($0) }),
+      "interrupted": .bool(result.isInterrupted),
+    ]
+    invocation.output.line(line.serialized())
+  }
+}
+
+extension LineReader.Line {
+  fileprivate var ofImport: ImportLine {
+    switch self {
+    case .text(let bytes): .text(bytes)
+    case .tooLong: .tooLong
+    }
+  }
 }

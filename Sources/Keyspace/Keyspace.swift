@@ -1,3 +1,5 @@
+import Text
+
 /// Every Redis key of Fanfare: its name, its type and its lifetime, in one place.
 ///
 /// What belongs together carries one hash tag (`{…}`), so that a script on it runs in one slot of a
@@ -291,4 +293,141 @@ extension Keyspace {
   package static let statsEventsMaximumEntries = 10_000
   /// 7 days of points.
   package static let statsSeriesMaximumEntries = 7 * 86_400 / seriesIntervalSeconds
+}
+
+/// Which keys Redis Cluster keeps in one slot: a script may have no others.
+extension Keyspace {
+  static func hashTag(of key: String) -> Substring {
+    var key = key
+    let tag = key.withUTF8 { HashTag.range(in: UnsafeRawBufferPointer($0)) }
+    let start = key.utf8.index(key.startIndex, offsetBy: tag.lowerBound)
+    return key[start..<key.utf8.index(start, offsetBy: tag.count)]
+  }
+
+  package static func haveOneHashTag(_ keys: [String]) -> Bool {
+    Set(keys.map { hashTag(of: $0) }).count <= 1
+  }
+}
+
+/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, start and final value all ones. What
+/// zlib's `crc32`, Python's `zlib.crc32` and PHP's `crc32` compute, so that any backend can place a
+/// follower.
+package enum CRC32 {
+  private static let table: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { value, _ in
+      value & 1 == 0 ? value >> 1 : 0xEDB8_8320 ^ (value >> 1)
+    }
+  }
+
+  package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    table.withUnsafeBufferPointer { table in
+      ~bytes.reduce(UInt32.max) { value, byte in
+        table[Int(UInt8(truncatingIfNeeded: value) ^ byte)] ^ (value >> 8)
+      }
+    }
+  }
+}
+
+/// A minute of UTC as the names of keys spell it.
+struct UTCMinute: Equatable {
+  private let time: CivilTime
+
+  init(milliseconds: Int64) { time = CivilTime(milliseconds: milliseconds) }
+
+  var dayDigits: String {
+    Self.digits(time.year, 4) + Self.digits(time.month, 2) + Self.digits(time.day, 2)
+  }
+
+  var minuteDigits: String { Self.digits(time.hour, 2) + Self.digits(time.minute, 2) }
+
+  private static func digits(_ value: Int, _ width: Int) -> String {
+    let text = String(value)
+    return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+  }
+}
+
+extension Keyspace {
+  /// The shard of a streamer's followers that holds this user: CRC-32 of the id's bytes mod
+  /// `shards`. `shards` comes from Redis; below one it counts as one.
+  package static func shard(of user: UnsafeRawBufferPointer, shards: Int) -> Int {
+    shards > 1 ? Int(CRC32.checksum(user)) % shards : 0
+  }
+
+  package static func shard(of user: String, shards: Int) -> Int {
+    var user = user
+    return user.withUTF8 { shard(of: UnsafeRawBufferPointer($0), shards: shards) }
+  }
+
+  /// Members that a follower shard should hold: one segment's work, a second or less of pushing.
+  package static let targetShardFollowers = 2_048
+
+  /// Shards of a streamer at most: 134 million followers at the target.
+  package static let maximumShards = 65_536
+
+  /// Whether a heading may say so: a power of two up to `maximumShards`.
+  package static func isShardCount(_ shards: Int) -> Bool {
+    shards >= 1 && shards <= maximumShards && shards & (shards - 1) == 0
+  }
+
+  /// The least power of two that keeps shards at or below `targetShardFollowers` on the average.
+  package static func recommendedShards(followers: Int) -> Int {
+    var shards = 1
+    while shards < 1 << 30,
+      followers / shards > targetShardFollowers
+        || (followers / shards == targetShardFollowers && followers % shards != 0)
+    {
+      shards *= 2
+    }
+    return shards
+  }
+}
+
+extension Keyspace {
+  /// Long enough for a UUID, a URN or an e-mail address; short enough that a key is never a burden.
+  package static let maximumIdentifierBytes = 128
+
+  /// Whether the text may be in a key as a user, streamer or worker id: 1…128 bytes, no control
+  /// characters, no `{` or `}` (they would move the hash tag).
+  package static func isIdentifier(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { isIdentifier(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// As for a text; the bytes must be valid UTF-8 too. For ids that come from Redis.
+  package static func isIdentifier(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count >= 1, bytes.count <= maximumIdentifierBytes else { return false }
+    var isASCII = true
+    for byte in bytes {
+      if byte < 0x20 || byte == 0x7F || byte == 0x7B || byte == 0x7D { return false }
+      if byte >= 0x80 { isASCII = false }
+    }
+    return isASCII || isPrintableUTF8(bytes)
+  }
+
+  /// An identifier that names a streamer. One that ends in `:<digits>:<digits>` is refused: its key
+  /// would be the key of another streamer's follower shard.
+  package static func isStreamerIdentifier(_ text: String) -> Bool {
+    guard isIdentifier(text) else { return false }
+    let parts = text.utf8.split(separator: 0x3A, omittingEmptySubsequences: false)
+    guard parts.count >= 3 else { return true }
+    return !parts.suffix(2).allSatisfy { part in
+      !part.isEmpty && part.allSatisfy(\.isASCIIDigit)
+    }
+  }
+
+  /// A tag's name stands in keys where a streamer's id does, and is held to the same. ASCII: two
+  /// ways to write one letter would be two tags that look alike.
+  package static func isTag(_ text: String) -> Bool {
+    isStreamerIdentifier(text) && text.utf8.allSatisfy { $0 < 0x80 }
+  }
+
+  /// What a message says of a name that is no tag.
+  package static let tagRule =
+    "1 to \(maximumIdentifierBytes) printable ASCII characters without braces, not ending in "
+    + ":<digits>:<digits>"
+
+  private static func isPrintableUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+    return text.unicodeScalars.allSatisfy { $0.value < 0x80 || $0.value > 0x9F }
+  }
 }

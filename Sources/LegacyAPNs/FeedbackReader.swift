@@ -1,3 +1,5 @@
+import Text
+
 /// Reads a feedback service's stream, in pieces of any size.
 package struct FeedbackReader: Sendable {
   package enum Failure: Error, Equatable {
@@ -37,4 +39,24 @@ package struct FeedbackReader: Sendable {
 
   /// The service has closed the stream.
   package func finish() throws(Failure) { if !rest.isEmpty { throw .cutShort } }
+}
+
+/// A device token that the feedback service says is gone (Apple, "Binary Provider API", "The
+/// Feedback Service"): four bytes of time, two of length, and the token.
+package struct FeedbackTuple: Sendable, Equatable {
+  /// Seconds since 1970: when APNs found that the app is no longer on the device. HTTP/2 says the
+  /// same in milliseconds.
+  package let seconds: UInt32
+  package let token: [UInt8]
+
+  package init(seconds: UInt32, token: [UInt8]) {
+    self.seconds = seconds
+    self.token = token
+  }
+
+  /// The second's beginning: a binding of the same second may be younger than the word on it, and
+  /// stays.
+  package var milliseconds: Int64 { Int64(seconds) * 1000 }
+
+  package var hexToken: String { Hexadecimal.text(token) }
 }

@@ -160,3 +160,91 @@ package final class SegmentTally {
     }
   }
 }
+
+/// What Apple said of the tokens of a segment and is not published yet, and what is noted of it in
+/// Redis until it is.
+package struct PendingTokenChanges: Sendable {
+  package var news: [TokenNews] = []
+  /// Texts of Record's own.
+  package var notes: [String] = []
+  /// When what is being written was noted, so that a repeated try notes the same.
+  package var notedAt: Int64?
+
+  package init() {}
+
+  package var isEmpty: Bool { notes.isEmpty }
+}
+
+/// What became of Apple's verdicts on tokens.
+package struct PruneFindings: Sendable, Equatable {
+  /// Bindings taken out after a 410.
+  package var pruned = 0
+  /// 410s that were older than the binding: kept.
+  package var refused = 0
+  /// 410s of which nothing shows whether they are older than the binding, because Apple's
+  /// timestamp or the time of the binding is missing or impossible: kept, for some days.
+  package var undated = 0
+  /// 410s after which nothing was removed, because too many of the app's answers are 410s.
+  package var pruneWithheld = 0
+  /// Bindings set aside as unusable.
+  package var quarantined = 0
+  /// Unusable tokens that were left alone because there were too many: alert, the environment or
+  /// the topic is probably misconfigured.
+  package var withheld = 0
+  /// Commands that Redis refused, because a key holds something else.
+  package var failed = 0
+
+  package init() {}
+
+  package mutating func add(_ other: PruneFindings) {
+    pruned += other.pruned
+    refused += other.refused
+    undated += other.undated
+    pruneWithheld += other.pruneWithheld
+    quarantined += other.quarantined
+    withheld += other.withheld
+    failed += other.failed
+  }
+}
+
+/// What became of a device's token otherwise than by its own user's word: news for whoever keeps
+/// devices too.
+package struct TokenNews: Sendable, Equatable {
+  package enum Kind: Sendable, Equatable {
+    /// Apple calls it gone (410), with Apple's timestamp in ms since 1970: it is bound no more.
+    case pruned(since: Int64)
+    /// Apple calls it unusable for its topic: it is set aside.
+    case quarantined
+    /// Another user has logged in with it.
+    case moved(to: String)
+    /// It was set aside, and is its user's again.
+    case restored
+  }
+
+  package let kind: Kind
+  /// Whose it was, or is again.
+  package let user: String
+  package let destination: Destination
+  package let topic: String
+  package let token: String
+  /// Apple's, as Apple spells it.
+  package let reason: String?
+  /// Whose push it was.
+  package let event: String?
+  /// Ms since 1970.
+  package let at: Int64
+
+  package init(
+    _ kind: Kind, user: String, _ binding: Binding, reason: String? = nil, event: String? = nil,
+    at: Int64
+  ) {
+    self.kind = kind
+    self.user = user
+    destination = binding.destination
+    topic = binding.topic
+    token = binding.token
+    self.reason = reason
+    self.event = event
+    self.at = at
+  }
+}

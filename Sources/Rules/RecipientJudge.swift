@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Text
 
 /// Says of one recipient after another whether an event may reach them at one moment. Looks at
 /// bytes and allocates nothing: it is asked for each follower.
@@ -66,4 +67,130 @@ package struct RecipientJudge {
       return false
     }
   }
+}
+
+/// What the rules say of one recipient.
+package struct RuleVerdict: Sendable, Equatable {
+  /// Nil: the push may be sent.
+  package var suppressedBy: SuppressionRule?
+  /// Values that are not what they should be, and count as not set.
+  package var malformed = 0
+  /// Whether quiet hours were looked at by the fallback's clock because nobody knows the zone.
+  package var isZoneUnknown = false
+
+  package init() {}
+}
+
+/// Which rules an operator has switched on, beside `muted`, which always counts. Values, shared by
+/// all lanes.
+package struct RecipientRules: Sendable {
+  /// Whether streamers in a profile's `muted_streamers` are muted.
+  package var mutesStreamers: Bool
+  /// Where a profile's `quiet` hours count; nil: no hour is quiet.
+  package var timeZones: TimeZones?
+
+  /// Whether only the device bound last gets a push.
+  package var picksNewestDevice: Bool
+
+  /// Events that may reach one user within an hour; nil: any number of them.
+  package var eventsPerHour: Int?
+
+  package init(
+    mutesStreamers: Bool = false, timeZones: TimeZones? = nil, picksNewestDevice: Bool = false,
+    eventsPerHour: Int? = nil
+  ) {
+    self.mutesStreamers = mutesStreamers
+    self.timeZones = timeZones
+    self.picksNewestDevice = picksNewestDevice
+    self.eventsPerHour = eventsPerHour
+  }
+
+  /// The fields of a profile that the rules look at: what nobody asked for is not read.
+  package var fields: [RuleField] {
+    [.muted] + (mutesStreamers ? [.mutedStreamers] : [])
+      + (timeZones == nil ? [] : [.quiet, .timeZone])
+  }
+}
+
+/// What one recipient's profile says to the rules, as bytes that somebody else holds; empty where
+/// nothing is set.
+package struct RuleValues {
+  package var muted = UnsafeRawBufferPointer(start: nil, count: 0)
+  package var mutedStreamers = UnsafeRawBufferPointer(start: nil, count: 0)
+  package var quiet = UnsafeRawBufferPointer(start: nil, count: 0)
+  package var timeZone = UnsafeRawBufferPointer(start: nil, count: 0)
+
+  package init() {}
+
+  package subscript(field: RuleField) -> UnsafeRawBufferPointer {
+    get {
+      switch field {
+      case .muted: muted
+      case .mutedStreamers: mutedStreamers
+      case .quiet: quiet
+      case .timeZone: timeZone
+      }
+    }
+    set {
+      switch field {
+      case .muted: muted = newValue
+      case .mutedStreamers: mutedStreamers = newValue
+      case .quiet: quiet = newValue
+      case .timeZone: timeZone = newValue
+      }
+    }
+  }
+
+  /// How a profile says yes: `1` or `true`.
+  @inlinable
+  package static func isTrue(_ value: UnsafeRawBufferPointer) -> Bool {
+    value.count == 1 ? value[0] == 0x31 : value.count == 4 && value.elementsEqual("true".utf8)
+  }
+}
+
+/// A part of every day by somebody's own clock, such as `22:00-07:00`: from the first minute up to
+/// the last and without it. It may pass midnight; one that ends where it begins is never.
+///
+/// The clock on the wall decides, also in the nights when it is changed: an hour that it passes
+/// twice is quiet twice, one that it leaves out is not there.
+package struct QuietHours: Sendable, Equatable {
+  /// Minutes since midnight.
+  let start: Int
+  let end: Int
+
+  private static let bytes = 11
+
+  /// Nil for anything but `HH:MM-HH:MM`, 00:00 to 23:59.
+  package init?(_ text: UnsafeRawBufferPointer) {
+    guard text.count == Self.bytes, text[5] == 0x2D, let start = Self.minute(text, at: 0),
+      let end = Self.minute(text, at: 6)
+    else { return nil }
+    self.start = start
+    self.end = end
+  }
+
+  package func contains(minute: Int) -> Bool {
+    start <= end ? minute >= start && minute < end : minute >= start || minute < end
+  }
+
+  private static func minute(_ text: UnsafeRawBufferPointer, at index: Int) -> Int? {
+    guard text[index + 2] == 0x3A, let hour = number(text, at: index), hour < 24,
+      let minute = number(text, at: index + 3), minute < 60
+    else { return nil }
+    return hour * 60 + minute
+  }
+
+  private static func number(_ text: UnsafeRawBufferPointer, at index: Int) -> Int? {
+    let (tens, ones) = (text[index], text[index + 1])
+    guard tens.isASCIIDigit, ones.isASCIIDigit else { return nil }
+    return Int(tens - 0x30) * 10 + Int(ones - 0x30)
+  }
+}
+
+/// A field of a profile that rules look at. The raw value is its name in Redis.
+package enum RuleField: String, Sendable, CaseIterable {
+  case muted
+  case mutedStreamers = "muted_streamers"
+  case quiet
+  case timeZone = "tz"
 }

@@ -1,3 +1,5 @@
+import YAML
+
 /// The findings of a load.
 package struct SettingsReport: Sendable {
   /// In the order of the layers and, within the file, of its lines.
@@ -23,5 +25,70 @@ package struct SettingsReport: Sendable {
       throw SettingsError(code: .invalidConfiguration, problems: problems)
     }
     return read
+  }
+}
+
+/// The configuration cannot be used; says everything that is wrong at once.
+package struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Code: String, Sendable {
+    case invalidConfiguration = "invalid-configuration"
+    case invalidTemplates = "invalid-templates"
+  }
+
+  package let code: Code
+  /// Problems only, at least one.
+  package let problems: [SettingsFinding]
+
+  package init(code: Code, problems: [SettingsFinding]) {
+    self.code = code
+    self.problems = problems
+  }
+
+  package var message: String {
+    let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+    return code == .invalidTemplates
+      ? "the templates have \(count)" : "the configuration has \(count)"
+  }
+
+  package var description: String {
+    ([message + ":"] + problems.map { "  \($0)" }).joined(separator: "\n")
+  }
+}
+
+/// One key's value in force and where it came from; a secret's text is not in it.
+package struct EffectiveSetting: Sendable {
+  package let path: String
+  /// As YAML writes it; nil when the key is not set.
+  package let value: String?
+  package let source: SettingSource
+
+  init(key: SettingKey, value: SettingValue?, source: SettingSource) {
+    path = key.path
+    self.source = source
+    guard let value else {
+      self.value = nil
+      return
+    }
+    if key.kind.isSecret {
+      self.value = Secret("").description
+    } else if case .map(let entries) = value {
+      let shown = entries.map { name, text in
+        (name, KafkaProperties.isSecret(name) ? Secret("").description : text)
+      }
+      self.value = key.kind.yaml(.map(Dictionary(uniqueKeysWithValues: shown)))
+    } else {
+      self.value = key.kind.yaml(value)
+    }
+  }
+}
+
+extension SettingsReport {
+  /// Every key, its value in force and its source, one a line; secrets redacted.
+  package func explain() -> String {
+    let width = effective.map { $0.path.count }.max() ?? 0
+    return effective.map { setting in
+      let name = setting.path + String(repeating: " ", count: width - setting.path.count)
+      return "\(name)  \(setting.value ?? "(not set)")  # \(setting.source)\n"
+    }.joined()
   }
 }

@@ -94,3 +94,106 @@ package struct ChannelReport: Sendable {
     return .object(object)
   }
 }
+
+/// What Apple answers to requests about broadcast channels and to broadcasts, what it means and
+/// what to do ("Handling error responses from Apple Push Notification service").
+package struct BroadcastWords: Sendable, Equatable {
+  package let status: Int
+  package let reason: String
+  package let meaning: String
+  package let advice: String
+
+  private init(_ status: Int, _ reason: String, _ meaning: String, _ advice: String) {
+    self.status = status
+    self.reason = reason
+    self.meaning = meaning
+    self.advice = advice
+  }
+
+  /// Nil for a reason that Apple does not document for channels.
+  package static func words(_ reason: String) -> BroadcastWords? {
+    all.first { $0.reason == reason }
+  }
+
+  package static let all = ofRequests + ofCredentials + ofTheMoment
+
+  private static let ofRequests = [
+    BroadcastWords(
+      400, "FeatureNotEnabled", "broadcast is not enabled for the app",
+      "enable it with Push Notifications, for the app's id, in the Apple developer account"),
+    BroadcastWords(
+      400, "MissingChannelId", "apns-channel-id is missing", "name the channel with --channel"),
+    BroadcastWords(
+      400, "BadChannelId", "the channel's id is none that Apple makes",
+      "copy it whole from fanfare channel list"),
+    BroadcastWords(
+      400, "ChannelNotRegistered", "there is no such channel of this app in this environment",
+      "was it deleted, or made in the other environment?"),
+    BroadcastWords(
+      400, "BadRequestParams", "the path has parameters that do not belong there",
+      "look at what is in between"),
+    BroadcastWords(
+      400, "BadRequestPayload", "the body is not what Apple expects of a channel",
+      "a storage policy is none (0) or last (1)"),
+    BroadcastWords(
+      400, "PayloadEmpty", "there is no payload", "send a JSON object with aps"),
+    BroadcastWords(400, "BadMessageId", "apns-request-id is no UUID", "leave it out"),
+    BroadcastWords(
+      400, "MissingPushType", "the push type is missing", "it is LiveActivity, and nothing else"),
+    BroadcastWords(
+      400, "InvalidPushType", "the push type is not LiveActivity",
+      "broadcasts are for Live Activities alone"),
+    BroadcastWords(
+      400, "CannotCreateChannelConfig", "the app has 10,000 channels in this environment",
+      "delete those of streams that are over"),
+    BroadcastWords(
+      400, "BadExpirationDate", "apns-expiration does not fit the channel",
+      "0 for a channel that stores nothing; else a time within the next 30 days"),
+    BroadcastWords(
+      400, "TopicDisallowed", "a suffix was added to the app's bundle id",
+      "name the bundle id alone: broadcasts take no suffix"),
+    BroadcastWords(400, "BadPriority", "the priority is not 10, 5 or 1", "leave it out: 10"),
+    BroadcastWords(404, "BadPath", "there is no such path", "is the host Apple's?"),
+    BroadcastWords(
+      405, "MethodNotAllowed", "the method does not fit the path",
+      "are host and port of channels and of broadcasts mixed up?"),
+    BroadcastWords(
+      413, "PayloadTooLarge", "the payload is over 5,120 bytes", "shorten the content state"),
+  ]
+
+  private static let ofCredentials = [
+    BroadcastWords(
+      403, "BadCertificate", "the client certificate is not valid",
+      "renew it in the Apple developer account"),
+    BroadcastWords(
+      403, "BadCertificateEnvironment", "the client certificate is for the other environment",
+      "choose the environment it is for"),
+    BroadcastWords(
+      403, "TopicMismatch", "the credentials are not for this app",
+      "does the key's team own the bundle id?"),
+    BroadcastWords(
+      403, "MissingProviderToken", "no provider token came with the request",
+      "set apns.key_file, apns.key_id and apns.team_id"),
+    BroadcastWords(
+      403, "ExpiredProviderToken", "the provider token is older than an hour",
+      "it is renewed long before that, so look at this machine's clock"),
+    BroadcastWords(
+      403, "InvalidProviderToken", "the provider token's signature, key id or team id is not right",
+      "do apns.key_id and apns.team_id belong to apns.key_file, and is the clock right?"),
+  ]
+
+  private static let ofTheMoment = [
+    BroadcastWords(
+      429, "TooManyRequests", "the channel's or the app's publishing budget is used up",
+      "wait; a channel that stores nothing has the larger budget"),
+    BroadcastWords(
+      429, "TooManyProviderTokenUpdates", "the provider token was renewed too often",
+      "wait 20 minutes; who else signs with this key?"),
+    BroadcastWords(500, "InternalServerError", "Apple's server failed", "try again"),
+    BroadcastWords(503, "ServiceError", "Apple's service is not available", "try again later"),
+    BroadcastWords(
+      503, "Service Unavailable", "Apple's service is not available, in its other spelling",
+      "try again later"),
+    BroadcastWords(503, "Shutdown", "this server of Apple's is shutting down", "try again"),
+  ]
+}

@@ -113,3 +113,87 @@ extension Console {
     return String(result)
   }
 }
+
+/// The few ways in which a word is marked.
+package enum Style: String, Sendable {
+  case bold = "1"
+  case dim = "2"
+  case red = "31"
+  case green = "32"
+  case yellow = "33"
+
+  package func apply(to text: String) -> String { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
+}
+
+/// How a descriptor may be drawn on.
+package struct Capabilities: Sendable, Equatable {
+  package let isTerminal: Bool
+  /// A line may be drawn over: a terminal that is not dumb.
+  package let redraws: Bool
+  package let coloured: Bool
+  /// The locale says UTF-8: bars and ellipses may leave ASCII.
+  let unicode: Bool
+
+  package init(isTerminal: Bool, redraws: Bool, coloured: Bool, unicode: Bool) {
+    self.isTerminal = isTerminal
+    self.redraws = redraws
+    self.coloured = coloured
+    self.unicode = unicode
+  }
+
+  /// Neither colours nor redrawing: a pipe or a file.
+  package static let plain = Capabilities(
+    isTerminal: false, redraws: false, coloured: false, unicode: true)
+
+  /// Obeys `NO_COLOR` (no-color.org: present and not empty), `TERM=dumb` and the locale's
+  /// encoding. What is not a terminal gets UTF-8: files have no locale.
+  package init(isTerminal: Bool, environment: (String) -> String?) {
+    let isDumb = (environment("TERM") ?? "dumb") == "dumb"
+    let refusesColour = !(environment("NO_COLOR") ?? "").isEmpty
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment).first { !$0.isEmpty }
+    let encoding = (locale ?? "").lowercased()
+    self.init(
+      isTerminal: isTerminal, redraws: isTerminal && !isDumb,
+      coloured: isTerminal && !isDumb && !refusesColour,
+      unicode: !isTerminal || encoding.contains("utf-8") || encoding.contains("utf8"))
+  }
+}
+
+/// The system calls below `Console`.
+package enum TerminalDevice {
+  package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  /// Columns of the terminal behind a descriptor; nil when it is none or does not know (serial
+  /// lines say 0).
+  package static func width(of descriptor: Int32) -> Int? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+
+  package static func environment(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+  }
+
+  /// How long a descriptor that was made non-blocking may refuse bytes before they are given up.
+  private static let timeoutMilliseconds: Int32 = 5_000
+
+  /// Writes all bytes. 0, or the errno of what will not mend, EPIPE and ENOSPC among them; an
+  /// interrupted call is repeated.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let written = Glibc.write(
+        descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if written >= 0 {
+        rest = rest.dropFirst(written)
+      } else if errno == EAGAIN {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&waiting, 1, timeoutMilliseconds) > 0 else { return EAGAIN }
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return 0
+  }
+}

@@ -51,7 +51,7 @@ import Testing
 
   @Test func placesDecide() {
     #expect(broken(Self.terminal, "print(1)") == [])
-    #expect(broken("Sources/Processes/Spawn.swift", "posix_spawnp(&a, b)") == [])
+    #expect(broken("Sources/Processes/ChildProcess.swift", "posix_spawnp(&a, b)") == [])
     #expect(broken(Self.test, "print(try! a() as! Int)") == [])
     #expect(broken("Sources/Settings/A.swift", "import FoundationEssentials") == [])
     #expect(broken(Self.binding, "nonisolated(unsafe) let a = b()") == [])

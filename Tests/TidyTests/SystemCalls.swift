@@ -10,16 +10,15 @@ struct SystemCalls {
     "Sources/Telemetry/Measure/Clocks.swift": "the clocks that are handed on",
     "Sources/Telemetry/Measure/ProcessUsage.swift": "CPU time of a process",
     // What a log has when it was given nothing.
-    "Sources/Telemetry/Log/LogClock.swift": "the clock of a log by default",
-    "Sources/Telemetry/Log/LogOptions.swift": "the key of a process that was given none",
+    "Sources/Telemetry/Log/Log.swift":
+      "the clock of a log by default; the key of a process that was given none",
     "Sources/Telemetry/Redaction/TokenLabelKey.swift": "a key by chance",
     // What worlds replace: librdkafka, the resolver, certificates, secrets.
-    "Sources/Bindings/Kafka/AbandonedClient.swift": "librdkafka blocks while it ends",
+    "Sources/Bindings/Kafka/KafkaConsumer.swift":
+      "librdkafka blocks while it ends, leaves a group, and asks for offsets",
     "Sources/Bindings/Kafka/KafkaAdmin+Topics.swift": "librdkafka blocks until a deadline",
     "Sources/Bindings/Kafka/KafkaAdmin.swift": "librdkafka blocks until a deadline",
-    "Sources/Bindings/Kafka/KafkaConsumer.swift": "librdkafka blocks while it leaves a group",
-    "Sources/Bindings/Kafka/LagReader.swift": "librdkafka blocks while it asks for offsets",
-    "Sources/Bindings/Kafka/PollThread.swift": "librdkafka's producer wants to be polled",
+    "Sources/Bindings/Kafka/KafkaProducer.swift": "librdkafka's producer wants to be polled",
     "Sources/Bindings/Transport/NameResolver.swift": "getaddrinfo blocks",
     "Sources/Bindings/TLS/SecretDigest.swift": "secrets by chance",
     "Sources/Bindings/TLS/ThrowAwayAuthority.swift": "certificates that are valid from now on",
@@ -30,15 +29,14 @@ struct SystemCalls {
     "Sources/Assembly/ProviderCredentials.swift": "tokens' clock; has the file changed?",
     // Where a process is put together.
     "Sources/Assembly/Assembly+API.swift": "the API's clock",
-    "Sources/Assembly/Assembly+Files.swift": "time zones from now on",
-    "Sources/Assembly/Assembly.swift": "the clocks of Deliver and of probes",
+    "Sources/Assembly/Assembly.swift": "the clocks of Deliver and of probes; time zones from now on",
     "Sources/Assembly/WorkerAssembly.swift": "the worker's numbers, its CPU time",
     "Sources/VerbSupport/CommandRunner.swift": "the clock of verbs; the first task",
-    "Sources/fanfare/WorkerVerb.swift": "looks at its health now and then",
-    "Sources/BackendVerbs/EventFlags.swift": "ids of events that were given none",
-    "Sources/BackendVerbs/FanOutWatching.swift": "looks again now and then",
+    "Sources/fanfare/Program.swift": "looks at its health now and then",
+    "Sources/BackendVerbs/EmitVerb.swift": "ids of events that were given none",
+    "Sources/BackendVerbs/FanOutVerb.swift": "looks again now and then",
     "Sources/Topics/TopicCreation.swift": "asks Kafka again until a deadline",
-    "Sources/API/APIProcessMetrics.swift": "CPU time of the API",
+    "Sources/API/APIMetrics.swift": "CPU time of the API",
     "Sources/API/Requests/APIKey.swift": "a key is a secret",
     "Sources/Terminal/Process/StopSignals.swift": "a thread that reads signals",
     // The simulator as a program of its own, and processes on this machine.

@@ -281,3 +281,122 @@ package final class HTTP2ClientSession: HTTP2Session {
     return status
   }
 }
+
+/// The server takes no new streams.
+package struct HTTP2GoAway {
+  /// Streams above it are closed with REFUSED_STREAM.
+  package let lastStreamID: Int32
+  package let errorCode: UInt32
+  package let debug: [UInt8]
+}
+
+/// The end of a request, as it is remembered: nothing that counts references.
+struct ClientEnd {
+  let slot: Int32
+  let status: Int32
+  let errorCode: UInt32
+  let wasSent: Bool
+  let wasWhole: Bool
+}
+
+/// News that a client's session has heard and its owner has not asked for yet.
+struct ClientState {
+  var goAwayReceived = false
+  var settingsReceived = false
+  /// Since the owner asked last.
+  var settingsChanged = false
+  var pingAcknowledgements = 0
+  /// Where in `ended` those begin that the owner has not heard of, and how many they are.
+  var firstEnded = 0
+  var endedCount = 0
+}
+
+/// A request that is over.
+package struct HTTP2Ended {
+  package let slot: Int
+  /// Of the final response head; 0 when none came.
+  package let status: Int
+  /// 0: the response was read to its end. Anything else is an error code of RFC 9113, section 7;
+  /// the response may nevertheless have been complete before it.
+  package let errorCode: UInt32
+  /// False: nothing of it left, so that no server has seen it.
+  package let wasSent: Bool
+  /// False: its body did not leave to the end, so that no server can have taken it.
+  package let wasWhole: Bool
+  /// What the response said besides its status; nil when that was nothing that is kept.
+  package let content: HTTP2Content?
+}
+
+/// What the session keeps of one request. Lives in a table that never moves, reached by index
+/// without exclusivity checks: this is the hot path.
+struct ClientSlot {
+  /// 0: free.
+  var stream: Int32 = 0
+  /// Of the head that is being read or was read last; 0 before.
+  var status: Int32 = 0
+  var headerListBytes: Int = 0
+  var body: UnsafePointer<UInt8>?
+  var bodyLeft: Int = 0
+  /// It is over and never left: nghttp2 did not send its HEADERS.
+  var wasWithheld = false
+  /// The final head has come; fields that follow are trailers.
+  var headIsComplete = false
+  var endStreamSeen = false
+  /// It is over, and its owner has not heard so yet.
+  var hasEnded = false
+  /// The response said more than its status.
+  var hasContent = false
+
+  init() {}
+
+  init(stream: Int32, body: UnsafeRawBufferPointer) {
+    self.stream = stream
+    self.body = body.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    bodyLeft = body.count
+  }
+}
+
+package struct HTTP2ClientOptions: Sendable {
+  /// Requests that can be open at once; a slot costs 48 bytes. APNs has been seen to allow 1,500.
+  package var maximumSlots = 2048
+  /// Streams that we assume the peer allows before its SETTINGS have arrived. APNs starts at one.
+  package var assumedMaximumStreams = 1
+  package var limits = HTTP2Limits()
+
+  /// Bytes of a response's body that are kept, and of what a GOAWAY says; the rest is dropped.
+  package var keptBodyBytes = 4096
+  /// The fields of a response that are kept.
+  package var keptFields = KeptFields.none
+
+  package enum KeptFields: Sendable {
+    case none, all
+    /// In lower case, as HTTP/2 has them.
+    case named([UInt8])
+
+    @inline(__always)
+    func keeps(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+      switch self {
+      case .none: return false
+      case .all: return true
+      // By its length first: every response has fields, and there are many of them.
+      case .named(let wanted):
+        return wanted.count == name.count && wanted.elementsEqual(name)
+      }
+    }
+  }
+
+  package init() {
+    // Windows of one byte cost nothing here, and the longest heads of all slots stay below it.
+    limits.maximumBytesWithoutProgress = 32 << 20
+  }
+}
+
+/// The fields and the body of a response, as far as `HTTP2ClientOptions` keeps them.
+package final class HTTP2Content {
+  /// Of the final head; neither pseudo-header fields nor trailers.
+  package internal(set) var fields: [(name: [UInt8], value: [UInt8])] = []
+  package internal(set) var body: [UInt8] = []
+
+  /// Of the last field of that name.
+  package func value(of name: [UInt8]) -> [UInt8]? { fields.last { $0.name == name }?.value }
+}

@@ -178,3 +178,214 @@ package final class HTTP2ServerSession: HTTP2Session {
     return (count, count == left)
   }
 }
+
+/// A response body that is made while it is sent, so that a long one needs no memory.
+package protocol HTTP2BodySource: AnyObject {
+  /// Fills some of `buffer`, which is never empty. `isFinal` ends the body; until then at least one
+  /// byte must be written.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isFinal: Bool)
+}
+
+package struct HTTP2ServerOptions: Sendable {
+  /// Streams that a client may have open; can be changed later.
+  package var maximumConcurrentStreams = 1000
+  package var limits = HTTP2Limits()
+
+  package init() {
+    // 1,000 bodies of 5 KiB and more, so that no client waits for us.
+    limits.connectionWindowBytes = 8 << 20
+  }
+}
+
+/// What a client has said, in the order in which it came. A slot is a small number that belongs to
+/// one request until its `.closed`. Bytes are good until the next call on the session.
+package enum HTTP2Request {
+  case began(slot: Int, stream: Int32)
+  /// Pseudo-header fields too; trailers are not reported.
+  case field(slot: Int, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+  case body(slot: Int, UnsafeRawBufferPointer)
+  /// Head and body are complete: answer now or later.
+  case ended(slot: Int)
+  /// The stream is over, answered or not; the slot is free.
+  case closed(slot: Int, errorCode: UInt32)
+}
+
+struct ServerSlot {
+  /// 0: no stream, or one that is over and whose owner has not heard so yet.
+  var stream: Int32 = 0
+  /// The next free slot, of a free one.
+  var next = -1
+  var headerListBytes = 0
+  /// Owned; freed when the slot is.
+  var body: UnsafeMutablePointer<UInt8>?
+  var bodyCount = 0
+  var bodyOffset = 0
+  var isAnswered = false
+  var hasSource = false
+  var headIsComplete = false
+}
+
+/// A server's requests by slot. The table grows to the most streams that were ever open, which is
+/// what the session allowed, and those that have ended within one `receive`.
+struct ServerSlots {
+  private var slots: UnsafeMutablePointer<ServerSlot>
+  private(set) var capacity = 0
+  private var firstFree = -1
+
+  init() { slots = .allocate(capacity: 1) }
+
+  func deallocate() {
+    for slot in 0..<capacity { slots[slot].body?.deallocate() }
+    slots.deallocate()
+  }
+
+  /// Good until the next `take`.
+  subscript(slot: Int) -> UnsafeMutablePointer<ServerSlot> { slots + slot }
+
+  mutating func take(stream: Int32) -> Int {
+    if firstFree < 0 { grow() }
+    let slot = firstFree
+    firstFree = slots[slot].next
+    slots[slot] = ServerSlot()
+    slots[slot].stream = stream
+    return slot
+  }
+
+  mutating func free(_ slot: Int) {
+    slots[slot].body?.deallocate()
+    slots[slot] = ServerSlot()
+    slots[slot].next = firstFree
+    firstFree = slot
+  }
+
+  private mutating func grow() {
+    let larger = max(capacity * 2, 64)
+    let grown = UnsafeMutablePointer<ServerSlot>.allocate(capacity: larger)
+    grown.moveInitialize(from: slots, count: capacity)
+    slots.deallocate()
+    slots = grown
+    for slot in stride(from: larger - 1, through: capacity, by: -1) {
+      (slots + slot).initialize(to: ServerSlot())
+      slots[slot].next = firstFree
+      firstFree = slot
+    }
+    capacity = larger
+  }
+}
+
+/// What a client said in one `receive`, until their owner has asked for it all: entries that count
+/// no references, and their bytes behind each other in one block.
+struct RequestLog {
+  private enum Kind { case began, field, body, ended, closed }
+
+  private struct Entry {
+    let kind: Kind
+    let slot: Int32
+    /// The stream's identifier, its error code, or where a field's value begins behind its name.
+    var number: UInt32 = 0
+    var start = 0
+    var count = 0
+  }
+
+  /// What is kept to be used again when everything has been asked for; more is given back.
+  private static let keptBytes = 256 * 1024
+  private static let keptEntries = 16_384
+  /// Sixteen times what a socket gives at once, and as much again for the entries: compression
+  /// makes two or three times as much of a request.
+  private static let mostBytes = 4 << 20
+  private static let mostEntries = mostBytes / MemoryLayout<Entry>.stride
+
+  private var entries: [Entry] = []
+  private var next = 0
+  private var block: UnsafeMutablePointer<UInt8>
+  private var capacity = 4096
+  private var used = 0
+
+  init() { block = .allocate(capacity: capacity) }
+
+  /// No more fields are kept until what is here has been asked for. The bytes of a head may stand
+  /// for a thousand times as many (RFC 7541, section 2.3.2); all else is bounded by what comes.
+  var isFull: Bool { used > Self.mostBytes || entries.count > Self.mostEntries }
+
+  func deallocate() { block.deallocate() }
+
+  mutating func began(_ slot: Int, _ stream: Int32) {
+    entries.append(
+      Entry(kind: .began, slot: Int32(truncatingIfNeeded: slot), number: UInt32(bitPattern: stream))
+    )
+  }
+
+  mutating func field(
+    _ slot: Int, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) {
+    entries.append(
+      Entry(
+        kind: .field, slot: Int32(truncatingIfNeeded: slot),
+        number: UInt32(truncatingIfNeeded: name.count), start: used,
+        count: name.count + value.count))
+    append(name)
+    append(value)
+  }
+
+  mutating func body(_ slot: Int, _ bytes: UnsafeBufferPointer<UInt8>) {
+    entries.append(
+      Entry(
+        kind: .body, slot: Int32(truncatingIfNeeded: slot), start: used, count: bytes.count))
+    append(bytes)
+  }
+
+  mutating func ended(_ slot: Int) {
+    entries.append(Entry(kind: .ended, slot: Int32(truncatingIfNeeded: slot)))
+  }
+
+  mutating func closed(_ slot: Int, _ errorCode: UInt32) {
+    entries.append(
+      Entry(kind: .closed, slot: Int32(truncatingIfNeeded: slot), number: errorCode))
+  }
+
+  mutating func take() -> HTTP2Request? {
+    guard next < entries.count else {
+      forgetWhatWasHeard()
+      return nil
+    }
+    let entry = entries[next]
+    next += 1
+    let slot = Int(entry.slot)
+    let bytes = UnsafeRawBufferPointer(start: block + entry.start, count: entry.count)
+    switch entry.kind {
+    case .began: return .began(slot: slot, stream: Int32(bitPattern: entry.number))
+    case .field:
+      let nameCount = Int(entry.number)
+      return .field(
+        slot: slot, name: UnsafeRawBufferPointer(rebasing: bytes[..<nameCount]),
+        value: UnsafeRawBufferPointer(rebasing: bytes[nameCount...]))
+    case .body: return .body(slot: slot, bytes)
+    case .ended: return .ended(slot: slot)
+    case .closed: return .closed(slot: slot, errorCode: entry.number)
+    }
+  }
+
+  private mutating func forgetWhatWasHeard() {
+    entries.removeAll(keepingCapacity: entries.capacity <= Self.keptEntries)
+    next = 0
+    used = 0
+    guard capacity > Self.keptBytes else { return }
+    block.deallocate()
+    capacity = Self.keptBytes
+    block = .allocate(capacity: capacity)
+  }
+
+  private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    if used + bytes.count > capacity { grow(used + bytes.count) }
+    if let base = bytes.baseAddress { (block + used).update(from: base, count: bytes.count) }
+    used += bytes.count
+  }
+
+  private mutating func grow(_ wanted: Int) {
+    capacity = max(wanted, capacity * 2)
+    let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+    grown.update(from: block, count: used)
+    block.deallocate()
+    block = grown
+  }
+}

@@ -45,3 +45,10 @@ func setting(_ identifier: nghttp2_settings_id, _ value: Int) -> nghttp2_setting
     settings_id: Int32(bitPattern: identifier.rawValue),
     value: UInt32(clamping: value))
 }
+
+/// Which end of a connection a session is.
+enum SessionRole {
+  /// With the streams that a server is assumed to allow before it has spoken.
+  case client(assumedMaximumStreams: Int)
+  case server
+}

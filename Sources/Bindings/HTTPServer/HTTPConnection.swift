@@ -299,3 +299,133 @@ extension HTTPConnection: ConnectionDelegate {
     if phase != .closed { ended() }
   }
 }
+
+/// A response on its way: as much of it is handed to the socket as that takes, so that no more than
+/// a piece or two wait there, whatever its length. Confined to its connection.
+final class ResponseWriter {
+  /// What is handed to the socket at a time.
+  private static let pieceBytes = 16 << 10
+
+  private let transport: Connection
+  private var body: [UInt8] = []
+  private var start = 0
+  /// Set while writing: `connectionDrained` is ignored then.
+  private var isWriting = false
+
+  init(_ transport: Connection) { self.transport = transport }
+
+  func begin(_ head: [UInt8], _ body: [UInt8]) {
+    self.body = body
+    start = 0
+    head.withUnsafeBytes { transport.write($0) }
+  }
+
+  /// Whether all of it has left; where another follows, whether next to nothing waits.
+  func write(isLast: Bool) -> Bool {
+    guard !isWriting else { return false }
+    isWriting = true
+    defer { isWriting = false }
+    while start < body.count {
+      if transport.pendingBytes >= Self.pieceBytes { transport.flush() }
+      guard transport.isOpen, transport.pendingBytes < Self.pieceBytes else { return false }
+      let end = min(body.count, start + Self.pieceBytes)
+      body[start..<end].withUnsafeBytes { transport.write($0) }
+      start = end
+    }
+    body = []
+    start = 0
+    if isLast { transport.flush() }
+    return transport.isOpen && transport.pendingBytes < (isLast ? 1 : Self.pieceBytes)
+  }
+}
+
+/// A deadline that is put off with each request: it is looked at now and then, so that most changes
+/// need no timer of their own. Confined to its loop.
+final class DeadlineTimer {
+  private let loop: EventLoop
+  /// The longest that a timer of the loop is set for.
+  private let interval: UInt64
+  private var deadline: UInt64 = 0
+  private var timer: LoopTimer?
+  private var timerDue: UInt64 = 0
+  var whenOver: () -> Void = {}
+
+  init(loop: EventLoop, interval: Duration) {
+    self.loop = loop
+    self.interval = interval.nanoseconds
+  }
+
+  func set(after wait: Duration) { set(at: loop.now &+ wait.nanoseconds) }
+
+  /// - Parameter moment: monotonic nanoseconds.
+  func set(at moment: UInt64) {
+    deadline = moment
+    let due = min(moment, loop.now &+ interval)
+    guard timer == nil || timerDue > due else { return }
+    timer?.cancel()
+    timerDue = due
+    let wait = due > loop.now ? due - loop.now : 0
+    timer = loop.schedule(after: .nanoseconds(Int64(clamping: wait))) { [weak self] in
+      self?.fired()
+    }
+  }
+
+  func cancel() {
+    timer?.cancel()
+    whenOver = {}
+  }
+
+  private func fired() {
+    timer = nil
+    guard loop.now >= deadline else { return set(at: deadline) }
+    whenOver()
+  }
+}
+
+/// A body on its way to whoever reads it while it comes, and whether it comes fast enough. Confined
+/// to its connection.
+final class BodyIntake {
+  let stream: HTTPBodyStream
+  /// When the exchange is given up, whatever comes; monotonic nanoseconds.
+  let lastMoment: UInt64
+  private let bounds: HTTPBodyBounds
+  /// The client waits for us.
+  var isHeldUp = false
+  private var windowStart: UInt64
+  private(set) var windowBytes = 0
+
+  init(_ bounds: HTTPBodyBounds, now: UInt64) {
+    self.bounds = bounds
+    stream = HTTPBodyStream(maximumBytes: bounds.maximumBytes)
+    lastMoment = now &+ bounds.limit.nanoseconds
+    windowStart = now
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) {
+    windowBytes += bytes.count
+    stream.append(bytes)
+  }
+
+  func beginWindow(now: UInt64) {
+    windowStart = now
+    windowBytes = 0
+  }
+
+  /// When it is looked at again.
+  func deadline(window: Duration) -> UInt64 {
+    isHeldUp ? lastMoment : min(lastMoment, windowStart &+ window.nanoseconds)
+  }
+
+  /// Why no more of it is read; nil begins another window.
+  func complaint(now: UInt64, window: Duration) -> String? {
+    guard now < lastMoment else {
+      return "the body did not come within \(bounds.limit.components.seconds) s"
+    }
+    let least = Double(bounds.bytesPerSecond) * (window / .seconds(1))
+    guard Double(windowBytes) >= least, windowBytes > 0 else {
+      return "the body came more slowly than \(bounds.bytesPerSecond) bytes a second"
+    }
+    beginWindow(now: now)
+    return nil
+  }
+}

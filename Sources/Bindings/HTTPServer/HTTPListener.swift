@@ -91,3 +91,81 @@ final class HTTPListener {
 extension HTTPListener: LoopHandler {
   func descriptorReady(_ readiness: Interest) { whenSomebodyWaits() }
 }
+
+/// Where to listen, for the system.
+struct ListenAddress {
+  private let bytes: [UInt8]
+
+  /// - Throws: when the host is no address of this machine's and no name that it knows.
+  init(host: String, port: Int) throws(HTTPServerError) {
+    var hints = addrinfo()
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var found: UnsafeMutablePointer<addrinfo>?
+    let result = getaddrinfo(host, String(port), &hints, &found)
+    defer { if found != nil { freeaddrinfo(found) } }
+    guard result == 0, let first = found?.pointee, let address = first.ai_addr else {
+      throw HTTPServerError(
+        description: "cannot listen on \(host): \(String(cString: gai_strerror(result)))")
+    }
+    bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(first.ai_addrlen)))
+  }
+
+  /// Whether nobody has it; errno tells why not.
+  func isFree() -> Bool {
+    let descriptor = bound(isShared: false)
+    guard descriptor >= 0 else { return false }
+    close(descriptor)
+    return true
+  }
+
+  /// A socket that listens there. -1 and errno when there is none.
+  /// - Parameter isShared: with all others of our user that listen there so.
+  func listen(isShared: Bool) -> Int32 {
+    let descriptor = bound(isShared: isShared)
+    guard descriptor >= 0, Glibc.listen(descriptor, 1024) != 0 else { return descriptor }
+    return Self.failed(descriptor)
+  }
+
+  private func bound(isShared: Bool) -> Int32 {
+    let family = bytes.withUnsafeBytes { Int32($0.loadUnaligned(as: sa_family_t.self)) }
+    // SOCK_NONBLOCK and SOCK_CLOEXEC, which are these on Linux.
+    let flags = O_NONBLOCK | O_CLOEXEC
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | flags, 0)
+    guard descriptor >= 0 else { return -1 }
+    var on: Int32 = 1
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
+    if isShared { setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, size) }
+    // One family each: the same on every system, whatever its default is.
+    if family == AF_INET6 {
+      setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size)
+    }
+    let result = bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map {
+        bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+      }
+    }
+    return result == 0 ? descriptor : Self.failed(descriptor)
+  }
+
+  /// Closes it, and keeps errno.
+  private static func failed(_ descriptor: Int32) -> Int32 {
+    let failure = errno
+    close(descriptor)
+    errno = failure
+    return -1
+  }
+
+  /// Of a socket that listens; 0 when it does not.
+  static func port(of descriptor: Int32) -> Int {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let result = withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    guard result == 0 else { return 0 }
+    // At the same place, big-endian, in addresses of both families.
+    return withUnsafeBytes(of: &storage) { Int($0[2]) << 8 | Int($0[3]) }
+  }
+}

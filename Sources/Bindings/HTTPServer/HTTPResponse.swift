@@ -1,3 +1,5 @@
+import Text
+
 /// A whole response. The server adds `Date`, `Content-Length` and `Connection`.
 package struct HTTPResponse: Sendable, Equatable {
   package var status: Int
@@ -21,4 +23,78 @@ package struct HTTPResponse: Sendable, Equatable {
       status: status, contentType: "text/plain; charset=utf-8",
       body: Array((text.hasSuffix("\n") ? text : text + "\n").utf8))
   }
+}
+
+extension HTTPResponse {
+  /// What stands before the body; nil when a header would be several, or none.
+  /// - Parameters:
+  ///   - isLast: the connection ends with it.
+  ///   - milliseconds: since 1970.
+  func head(isLast: Bool, at milliseconds: Int64) -> [UInt8]? {
+    var lines = headers.filter { !Self.ownFields.contains($0.key.lowercased()) }
+    if status != 204 { lines["Content-Type"] = contentType }
+    let isWritable = lines.allSatisfy { name, value in
+      !name.isEmpty && name.utf8.allSatisfy(ByteSet.token.contains)
+        && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+    guard isWritable else { return nil }
+    var text = "HTTP/1.1 \(status) \(Self.phrase(status))\r\nDate: \(Self.date(milliseconds))\r\n"
+    if isLast { text += "Connection: close\r\n" }
+    if status != 204 { text += "Content-Length: \(body.count)\r\n" }
+    for (name, value) in lines.sorted(by: { $0.key < $1.key }) { text += "\(name): \(value)\r\n" }
+    text += "\r\n"
+    return Array(text.utf8)
+  }
+
+  /// Whether its headers are headers: no other is sent.
+  package var canBeSent: Bool { head(isLast: true, at: 0) != nil }
+
+  /// Of the server itself.
+  private static let ownFields: Set<String> = [
+    "connection", "content-length", "content-type", "date", "transfer-encoding",
+  ]
+
+  /// Whoever answers asks that the connection ends.
+  var endsConnection: Bool { headers["Connection"]?.lowercased() == "close" }
+
+  static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+  private static func phrase(_ status: Int) -> String {
+    switch status {
+    case 200: "OK"
+    case 201: "Created"
+    case 202: "Accepted"
+    case 204: "No Content"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 409: "Conflict"
+    case 413: "Content Too Large"
+    case 415: "Unsupported Media Type"
+    case 422: "Unprocessable Content"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case 500: "Internal Server Error"
+    case 503: "Service Unavailable"
+    default: ""
+    }
+  }
+
+  /// RFC 9110, section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
+  static func date(_ milliseconds: Int64) -> String {
+    let two = CivilTime.twoDigits
+    let time = CivilTime(milliseconds: milliseconds)
+    // The first day of 1970 was a Thursday.
+    let day = days[Int(milliseconds / 86_400_000 % 7 + 11) % 7]
+    return "\(day), \(two(time.day)) \(months[time.month - 1]) \(time.year) "
+      + "\(two(time.hour)):\(two(time.minute)):\(two(time.second)) GMT"
+  }
+
+  private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
 }

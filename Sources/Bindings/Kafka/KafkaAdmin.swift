@@ -154,3 +154,15 @@ final class AdminState: CallbackState {
 
   override func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) { errors.append(error) }
 }
+
+/// The brokers and topics of a Kafka, as its metadata says.
+package struct KafkaClusterInfo: Sendable, Equatable {
+  /// `host:port` of each broker.
+  package let brokers: [String]
+  /// Partitions by topic, of the topics asked for; one that does not exist is not in it.
+  package let partitions: [String: Int]
+  /// How many brokers have each topic of `partitions`; of its partitions, the one on the fewest.
+  package let replicas: [String: Int]
+  /// The topics asked for that exist and cannot be used, with the reason.
+  package let failures: [String: KafkaError]
+}

@@ -1,4 +1,5 @@
 import CRdKafka
+import Threads
 
 /// A member of a consumer group. Confined to one thread, which must call `poll` more often than
 /// `pollIntervalMaximum`, also while everything is paused: that keeps the membership.
@@ -248,5 +249,112 @@ package final class KafkaConsumer {
   private func check(_ error: rd_kafka_resp_err_t, doing: String) throws(KafkaError) {
     guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
     throw KafkaError(error, doing: doing)
+  }
+}
+
+/// A consumer whose commits no broker answers. librdkafka destroys it only when they have timed
+/// out, which takes `session.timeout.ms` and longer: a thread of its own waits for that.
+///
+/// `@unchecked Sendable`: its maker gives client and state up, and the thread is all that touches
+/// them from then on.
+final class AbandonedClient: @unchecked Sendable {
+  private let client: OpaquePointer
+  private let state: ConsumerState
+  private let lagReader: LagReader
+
+  init(_ client: OpaquePointer, _ state: ConsumerState, _ lagReader: LagReader) {
+    self.client = client
+    self.state = state
+    self.lagReader = lagReader
+  }
+
+  func destroy() {
+    lagReader.stop()
+    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    // No callback can come any more.
+    state.release()
+  }
+
+  /// Returns at once; without a thread to be had it blocks until the client is destroyed.
+  func destroyInBackground() {
+    if let thread = SystemThread({ self.destroy() }) { thread.detach() } else { destroy() }
+  }
+}
+
+/// How many records of each partition are there to be read and not committed yet. Asked of Kafka on
+/// a thread of its own, because the questions block; what the client itself knows of the end of a
+/// partition comes with what it fetches, so that of one that is paused it is old.
+///
+/// `@unchecked Sendable`: the client is librdkafka's, which is safe from any thread, and is
+/// destroyed only after `stop`.
+final class LagReader: @unchecked Sendable {
+  /// For an answer, at most.
+  private static let timeout: Duration = .seconds(1)
+
+  private struct State {
+    var isAsking = false
+    var isCancelled = false
+    var thread: SystemThread?
+    var lags: [KafkaPartition: Int64] = [:]
+  }
+
+  private let client: OpaquePointer
+  private let state = ThreadLock(State())
+
+  init(_ client: OpaquePointer) { self.client = client }
+
+  /// By the last answers; without the partitions of which Kafka has said nothing.
+  var lags: [KafkaPartition: Int64] { state.withLock { $0.lags } }
+
+  /// Begins to ask, unless it does. Returns at once.
+  func ask(of partitions: [KafkaPartition]) {
+    let (mayAsk, ended) = state.withLock { state -> (Bool, SystemThread?) in
+      guard !state.isAsking, !state.isCancelled else { return (false, nil) }
+      state.isAsking = true
+      defer { state.thread = nil }
+      return (true, state.thread)
+    }
+    ended?.join()
+    guard mayAsk else { return }
+    // The thread itself waits for this lock when it ends.
+    state.withLock { state in
+      state.thread = SystemThread { self.read(partitions) }
+      if state.thread == nil { state.isAsking = false }
+    }
+  }
+
+  /// Asks nothing more. What is being asked goes on for as long as Kafka may take for one answer.
+  func cancel() { state.withLock { $0.isCancelled = true } }
+
+  /// Returns when nothing is asked any more.
+  func stop() {
+    cancel()
+    let running = state.withLock { state in
+      defer { state.thread = nil }
+      return state.thread
+    }
+    running?.join()
+  }
+
+  private func read(_ partitions: [KafkaPartition]) {
+    let committed = PartitionList(partitions)
+    var lags: [KafkaPartition: Int64] = [:]
+    if !partitions.isEmpty,
+      rd_kafka_committed(
+        client, committed.handle, Int32(clamping: Self.timeout.wholeMilliseconds))
+        == RD_KAFKA_RESP_ERR_NO_ERROR
+    {
+      for entry in PartitionEntry.all(in: committed.handle) {
+        guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR, !state.withLock({ $0.isCancelled }),
+          let (first, end) = try? entry.partition.bounds(by: client, timeout: Self.timeout)
+        else { continue }
+        // A group that has committed nothing begins with what is there.
+        lags[entry.partition] = max(0, end - max(entry.offset, first))
+      }
+    }
+    state.withLock { state in
+      state.lags = lags
+      state.isAsking = false
+    }
   }
 }

@@ -57,3 +57,52 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
     return "OpenSSL error \(String(first, radix: 16))"
   }
 }
+
+/// Our own words where OpenSSL's are those of its authors.
+extension TLSError {
+  /// What OpenSSL's verdict on the peer's certificate means.
+  init(verdict: Int, host: String?) {
+    let words = String(cString: X509_verify_cert_error_string(verdict))
+    switch Int32(verdict) {
+    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+      self.init(
+        .hostMismatch, "the certificate is not for \(host ?? "this host")", cause: words)
+    case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
+      self.init(.expired, "the certificate is not valid at this time", cause: words)
+    case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK:
+      self.init(.weak, "the certificate is too weak to be trusted", cause: words)
+    default:
+      self.init(
+        .untrusted, "the certificate is not signed by a trusted authority (set the CA file?)",
+        cause: words)
+    }
+  }
+
+  /// What the first error of a handshake means that is no verdict on the peer's certificate.
+  init(handshake error: UInt) {
+    switch ossl_error_reason(error) {
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_UNSUPPORTED_PROTOCOL,
+      SSL_R_UNKNOWN_PROTOCOL, SSL_R_WRONG_SSL_VERSION:
+      self.init(.oldVersion, "the peer speaks no version of TLS that is safe")
+    case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
+      self.init(.notTLS, "the peer does not speak TLS")
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+      self.init(.noProtocol, "the peer speaks none of the protocols that were offered (ALPN)")
+    default:
+      self =
+        TLSError(refusalOfOurs: error) ?? TLSError(.handshake, "the TLS handshake failed")
+    }
+  }
+
+  /// Nil for an error that is no word of the peer's on our certificate.
+  init?(refusalOfOurs error: UInt) {
+    switch ossl_error_reason(error) {
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
+      SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
+      SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+      SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+      self.init(.refusedCertificate, "the peer does not take our certificate")
+    default: return nil
+    }
+  }
+}

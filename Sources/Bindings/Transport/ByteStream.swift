@@ -291,3 +291,75 @@ final class ByteStream {
     return state == .open
   }
 }
+
+/// How many messages of TLS' own a peer may send: handshake, tickets, changes of keys. They carry
+/// nothing, so who is above TLS never hears of them; each costs us time, and an answer perhaps.
+/// Servers send a few at the start and change keys after millions of records, if ever. Pure.
+struct MessageAllowance {
+  /// At once. A handshake takes up to ten, and some servers send a ticket with each answer at
+  /// first.
+  static let burst = 64
+  private static let nanosecondsEach: UInt64 = 1_000_000_000
+
+  private var seen = 0
+  private var level = 0
+  private var lastDrain: UInt64 = 0
+
+  /// - Parameters:
+  ///   - total: messages since the connection began.
+  ///   - now: monotonic nanoseconds.
+  mutating func covers(_ total: Int, at now: UInt64) -> Bool {
+    guard total != seen else { return true }
+    let drained = (now &- lastDrain) / Self.nanosecondsEach
+    lastDrain &+= drained &* Self.nanosecondsEach
+    level = max(0, level - Int(clamping: drained)) + total - seen
+    seen = total
+    return level <= Self.burst
+  }
+}
+
+/// Bytes that wait for the socket, first in first out, in one buffer.
+struct ByteQueue {
+  private var storage: UnsafeMutableRawBufferPointer
+  private var start = 0
+  private var end = 0
+
+  init(capacity: Int = 32 * 1024) { storage = .allocate(byteCount: capacity, alignment: 16) }
+
+  /// The owner calls this once, when it goes.
+  func deallocate() { storage.deallocate() }
+
+  var count: Int { end - start }
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[start..<end]) }
+
+  mutating func append(_ more: UnsafeRawBufferPointer) {
+    if end + more.count > storage.count { makeRoom(more.count) }
+    UnsafeMutableRawBufferPointer(rebasing: storage[end..<end + more.count]).copyMemory(from: more)
+    end += more.count
+  }
+
+  mutating func consume(_ taken: Int) {
+    start += taken
+    if start == end { removeAll() }
+  }
+
+  mutating func removeAll() {
+    start = 0
+    end = 0
+  }
+
+  private mutating func makeRoom(_ more: Int) {
+    let used = count
+    let needed = used + more
+    if needed <= storage.count / 2 {
+      storage.copyMemory(from: bytes)
+    } else {
+      let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: needed * 2, alignment: 16)
+      grown.copyMemory(from: bytes)
+      storage.deallocate()
+      storage = grown
+    }
+    start = 0
+    end = used
+  }
+}

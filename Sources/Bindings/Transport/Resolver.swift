@@ -68,3 +68,7 @@ package enum Resolver {
     return .success(addresses)
   }
 }
+
+enum SocketFlags {
+  static let all = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+}

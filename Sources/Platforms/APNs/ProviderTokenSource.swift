@@ -1,3 +1,4 @@
+import Deliver
 import EventLoop
 import Text
 import Threads
@@ -113,5 +114,59 @@ package final class ProviderTokenSource: Sendable {
     return ProviderToken(
       authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: issuedAt,
       key: key)
+  }
+}
+
+/// Immutable bytes at a fixed address for as long as the object lives.
+package final class StableBytes: Sendable {
+  private let address: UInt
+  private let count: Int
+
+  package init(_ text: String) {
+    let bytes = Array(text.utf8)
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(bytes.count, 1), alignment: 1)
+    memory.copyBytes(from: bytes)
+    address = UInt(bitPattern: memory.baseAddress)
+    count = bytes.count
+  }
+
+  deinit { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
+
+  package var bytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count)
+  }
+}
+
+/// A signed token, as the `authorization` header carries it. Its bytes stay where they are, since
+/// nghttp2 borrows them.
+package final class ProviderToken: Credential {
+  /// Ms since 1970.
+  package let issuedAt: Int64
+  package let authorization: StableBytes
+  let key: ProviderKey
+
+  init(authorization: String, issuedAt: Int64, key: ProviderKey) {
+    self.authorization = StableBytes(authorization)
+    self.issuedAt = issuedAt
+    self.key = key
+  }
+}
+
+/// A key of the Apple developer account, as it signs provider tokens. Two objects are two keys,
+/// whatever their ids say.
+package final class ProviderKey: Sendable {
+  package let keyID: String
+  package let teamID: String
+  let sign: @Sendable ([UInt8]) throws -> [UInt8]
+
+  /// - Parameter sign: ES256 over the bytes, 64 bytes of r and s; always the same for the same
+  ///   bytes.
+  package init(
+    keyID: String, teamID: String, sign: @escaping @Sendable ([UInt8]) throws -> [UInt8]
+  ) {
+    self.keyID = keyID
+    self.teamID = teamID
+    self.sign = sign
   }
 }

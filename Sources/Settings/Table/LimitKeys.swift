@@ -1,3 +1,5 @@
+import Text
+
 extension SettingTable {
   static let limits: [SettingKey] = [
     .integer(
@@ -8,4 +10,23 @@ extension SettingTable {
       "limits.apps", \.limits.apps, PushLimitRule.complaint,
       "Pushes a second of all events of an app, by bundle id: {com.example.app: 20000}."),
   ]
+}
+
+/// What an app's limit of pushes a second may be.
+enum PushLimitRule {
+  static let maximum = 1_000_000
+
+  static func complaint(app: String, value: String) -> SettingComplaint? {
+    let isBundleID = app.utf8.allSatisfy {
+      $0.isASCIIWord || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+    }
+    guard isBundleID, !app.isEmpty else {
+      return SettingComplaint(
+        "`\(app)` must be a bundle id: letters, digits, '.' and '-'")
+    }
+    guard let pushes = Int(value), (1...maximum).contains(pushes) else {
+      return SettingComplaint("`\(app)` must have a whole number from 1 to \(maximum)")
+    }
+    return nil
+  }
 }

@@ -214,3 +214,145 @@ package final class SegmentReader {
         + "holds too much of them", cause: cause)
   }
 }
+
+/// How many users a page asks for: as many as configured, unless their replies are too large or too
+/// slow. Then half as many, and later as many as fit by what the last ones took. A pure machine.
+struct PagePace: Equatable {
+  private let maximumUsers: Int
+  private let maximumBytes: Int
+  private(set) var users: Int
+  /// What a user of the last page took; 0 before there was one.
+  private(set) var bytesAUser: Int
+
+  /// - Parameter bytesAUser: what a user of a page took that somebody else has read; 0 where nobody
+  ///   has.
+  init(maximumUsers: Int, maximumBytes: Int, bytesAUser: Int = 0) {
+    self.maximumUsers = maximumUsers
+    self.maximumBytes = maximumBytes
+    self.bytesAUser = bytesAUser
+    users = maximumUsers
+    if bytesAUser > 0 { users = min(users, fitting) }
+  }
+
+  /// Users who take half of what a page may: the next ones may have more.
+  private var fitting: Int { max(1, maximumBytes / 2 / bytesAUser) }
+
+  var isSlowed: Bool { users < maximumUsers }
+
+  /// How many of the users of a batch that are `left` the next page asks for. A batch of up to two
+  /// pages stays whole: a scan answers about as many as it was asked for, now and then some more.
+  /// A larger one is divided evenly, into pages of about as many as configured: a short last one
+  /// costs as many round trips as a long one.
+  func length(_ left: Int, of batch: Int) -> Int {
+    guard !isSlowed else { return min(left, users) }
+    guard batch > 2 * maximumUsers else { return left }
+    let pages = max(1, left / maximumUsers)
+    return (left + pages - 1) / pages
+  }
+
+  /// A page of `asked` users was too much.
+  mutating func tooMuch(_ asked: Int) { users = max(1, min(users, asked) / 2) }
+
+  /// A page of `asked` users took so many bytes. Aims at those who fit, and grows to the double at
+  /// most.
+  mutating func fitted(_ asked: Int, bytes: Int) {
+    bytesAUser = max(1, bytes / max(asked, 1))
+    users = min(fitting, users * 2, maximumUsers)
+  }
+}
+
+/// Counts the events that reach each user within an hour, and takes out of a page who has had as
+/// many as may be. Confined to one lane.
+///
+/// An event that a user was once let have is let through whenever it is asked for again, as long as
+/// Redis knows of it: what is read a second time is counted once. A user who cannot be asked for
+/// fails the page, which is then read again: nobody gets more because Redis is away.
+struct HourlyCap {
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+  private let arguments: [String]
+
+  init(_ events: Int, event: String, redis: RedisClient, keyspace: Keyspace) {
+    self.redis = redis
+    self.keyspace = keyspace
+    arguments = [event, String(events), String(Keyspace.reachedLifetimeSeconds)]
+  }
+
+  /// KEYS 1: events that reached the user. ARGV: event, how many there may be, seconds.
+  static let script = RedisScript(
+    """
+    local known = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
+    if type(known) == 'table' then return known end
+    if known then return 1 end
+    local time = redis.call('TIME')
+    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    local past = string.format('%.0f', now - tonumber(ARGV[3]) * 1000)
+    redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', past)
+    if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+    redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+    redis.call('EXPIRE', KEYS[1], ARGV[3])
+    return 1
+    """)
+
+  /// Returns those who are passed over because their key holds something else. When it throws,
+  /// the page is as it was.
+  func apply(
+    to page: RecipientPage, with pipeline: RedisPipeline
+  ) async throws(ExpandError) -> [SkippedUser] {
+    guard !page.recipients.isEmpty else { return [] }
+    let replies: RedisReplies
+    do {
+      replies = try await redis.evaluate(
+        Self.script, key: keyspace.reachedParts, arguments: arguments, pipeline: pipeline
+      ) { call in
+        for recipient in page.recipients { pipeline.append(call, page.bytes[recipient.user]) }
+      }
+    } catch {
+      throw ExpandError(error)
+    }
+    var isLet: [Bool] = []
+    var passedOver: [SkippedUser] = []
+    var withheld: [RecipientPage.Withheld] = []
+    var capped = 0
+    for (index, recipient) in page.recipients.enumerated() {
+      let answer = try self.answer(replies[index], page.bytes.string(recipient.user))
+      isLet.append(answer == .let)
+      switch answer {
+      case .let: break
+      case .capped:
+        capped += Int(recipient.bindingCount)
+        withheld.append(.init(user: recipient.user, fate: .outcome(.suppressed(.cap))))
+      case .passedOver(let user): passedOver.append(user)
+      }
+    }
+    if isLet.contains(false) { page.keepBindings { recipient, _ in isLet[recipient] } }
+    page.suppressed[.cap] += capped
+    page.withheld += withheld
+    page.skipped += passedOver.count
+    return passedOver
+  }
+
+  private enum Answer: Equatable {
+    case `let`, capped
+    case passedOver(SkippedUser)
+  }
+
+  private func answer(
+    _ reply: RedisReply, _ name: @autoclosure () -> String
+  ) throws(ExpandError) -> Answer {
+    switch reply.integer {
+    case 1: return .let
+    case 0: return .capped
+    default: break
+    }
+    let user = name()
+    let key = keyspace.reached(user: user)
+    guard let error = reply.error else {
+      throw ExpandError.unexpected(reply, to: "a script on", key: key)
+    }
+    guard error.kind == .wrongType else {
+      throw ExpandError(reply: error, to: "run a script on", key: key, wanted: "sorted set")
+    }
+    return .passedOver(SkippedUser(user: user, reason: "\(key) is not a sorted set of events"))
+  }
+}

@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Text
 
 /// Writes what became of a fan-out: marks that make redelivery harmless, counters that are exact
 /// per fan-out, and the tokens that Apple calls gone or unusable taken out of Redis. Confined to
@@ -151,5 +152,260 @@ extension RecordStage {
     stride(from: 0, to: reply.count - 1, by: 2).map {
       FanOutFigure(name: reply[$0].text ?? "", count: Int(reply[$0 + 1].text ?? "") ?? 0)
     }
+  }
+}
+
+/// What `RecordStage.expire` did with a stale event.
+package enum Expiry: Sendable, Equatable {
+  case recorded
+  case alreadyRecorded
+  /// It had been opened before: open it again and go on, so that what is left of it is counted.
+  case begun
+  /// Another record brought the same id before: drop it.
+  case duplicate
+}
+
+/// What became of a segment's tally.
+package enum Settlement: Sendable, Equatable {
+  case recorded(SettledSegment)
+  /// Another run has recorded this segment: it is settled all the same.
+  case alreadySettled
+  /// Changes of its tokens are noted that are not published yet: `takeUp` these notes, publish
+  /// them, forget them, and settle again.
+  case pending([String])
+}
+
+/// A segment that holds what another one left without an outcome.
+package struct PlannedStragglers: Sendable, Equatable {
+  package let id: String
+  package let pushes: Int
+
+  package init(_ segment: Segment) {
+    id = segment.id
+    pushes = segment.stragglers?.pushes.count ?? 0
+  }
+}
+
+package struct SettledSegment: Sendable, Equatable {
+  /// It was the last one: what became of the whole fan-out.
+  package let fanOut: [FanOutFigure]?
+  /// No segment of it is in the dead letters; `done` instead of `incomplete`.
+  package var isComplete = true
+  var fanOutDone: Bool { fanOut != nil && isComplete }
+  /// Of the whole segment.
+  package let findings: PruneFindings
+  /// Counters that Redis did not take (overflow, a key of another type); the rest was recorded.
+  package let recordErrors: Int
+}
+
+extension RecordStage {
+  /// What time it is by Redis' clock, which all workers share, in ms since 1970.
+  package func time() async throws(RecordError) -> Int64 {
+    let reply = try await execute(["TIME"])
+    guard reply.count == 2, let seconds = Int64(reply[0].text ?? ""),
+      let microseconds = Int64(reply[1].text ?? ""), (0..<1_000_000).contains(microseconds),
+      Timestamp.range.contains(seconds), Timestamp.range.contains(seconds * 1000)
+    else { throw .unexpected(reply.kind, from: "TIME") }
+    return seconds * 1000 + microseconds / 1000
+  }
+}
+
+extension RecordStage {
+  /// What a dashboard shows of a worker: fields of `ff:worker:<id>`, which vanish when it beats no
+  /// more. Returns the instance whose fields these took the place of: nil for the first beat.
+  @discardableResult
+  package func heartbeat(
+    worker: String, instance: String, _ fields: [(name: String, value: String)]
+  ) async throws(RecordError) -> String? {
+    let key = keyspace.worker(id: worker)
+    let pipeline = RedisPipeline()
+    pipeline.append(["HGET", key, "instance"])
+    pipeline.append(
+      ["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
+    pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
+    return try await execute(pipeline, to: ["HSET", key]).text
+  }
+}
+
+/// Fan-outs that are running although their event is over and nobody works on them: the records of
+/// what is left are lost, in whatever way.
+extension RecordStage {
+  /// So many fan-outs are asked about at a time.
+  private static let overduePage = 1000
+
+  /// KEYS: event, settled segments, claims. ARGV: for how long nothing must have happened, and how
+  /// far apart two looks may be, both in ms. Answers 1 when the fan-out's event is over, and every
+  /// look for so long has found no claim on it and the same number of settled segments. A time in
+  /// which nobody looked, as while all workers were away, does not count.
+  private static let overdue = RedisScript(
+    ClaimScripts.clock + """
+      local event, settled, claims = unpack(KEYS)
+      local known = redis.call('HMGET', event, 'state', 'expires_ms', 'overdue')
+      local expires = tonumber(known[2] or '')
+      if known[1] ~= 'running' or not expires or now < expires then return 0 end
+      local all = redis.call('HGETALL', claims)
+      for i = 2, #all, 2 do
+        local _, ends = read(all[i])
+        if ends > now then
+          redis.call('HDEL', event, 'overdue')
+          return 0
+        end
+      end
+      local number = redis.call('SCARD', settled)
+      local first, last, before = string.match(known[3] or '', '^(%d+) (%d+) (%d+)$')
+      first, last = tonumber(first), tonumber(last)
+      if not first or tonumber(before) ~= number or last > now or now - last > tonumber(ARGV[2])
+      then
+        first = now
+      end
+      redis.call('HSET', event, 'overdue', whole(first) .. ' ' .. whole(now) .. ' ' .. number)
+      return now - first >= tonumber(ARGV[1]) and 1 or 0
+      """)
+
+  /// To be called again and again; the answers build on each other.
+  /// - Parameters:
+  ///   - wait: for how long nothing must have happened to a fan-out whose event is over.
+  ///   - gap: how far apart two calls, of whichever worker, may be.
+  package func overdueFanOuts(
+    after wait: Duration, lookedAtEvery gap: Duration
+  ) async throws(RecordError) -> [KnownFanOut] {
+    let events = try await begunLast(atMost: Keyspace.statsEventsMaximumEntries)
+    var overdue: [KnownFanOut] = []
+    for first in stride(from: 0, to: events.count, by: Self.overduePage) {
+      let page = Array(events[first..<min(first + Self.overduePage, events.count)])
+      let replies = try await ask(ofEach: page) { ["HGET", $0, "state"] }
+      for (index, event) in page.enumerated()
+      where replies[index].text == FanOutStatus.State.running.rawValue {
+        do throws(RecordError) {
+          guard try await isOverdue(event, wait, gap), let status = try await status(of: event)
+          else { continue }
+          overdue.append(KnownFanOut(event: event, status: status))
+        } catch {
+          // Keys of one event that hold something else must not keep the others running.
+          if error.isTransient { throw error }
+        }
+      }
+    }
+    return overdue
+  }
+
+  private func isOverdue(
+    _ event: String, _ wait: Duration, _ gap: Duration
+  ) async throws(RecordError) -> Bool {
+    let reply = try await evaluate(
+      Self.overdue,
+      keys: [
+        keyspace.event(id: event), keyspace.settled(id: event), keyspace.claims(id: event),
+      ],
+      arguments: [Self.milliseconds(wait), Self.milliseconds(gap)])
+    return reply.integer == 1
+  }
+}
+
+/// What Apple takes and refuses of each topic and environment, as one lane sees it over time: a
+/// pure machine.
+///
+/// It decides whether tokens that Apple calls unusable may be quarantined. A wrong environment or
+/// app makes Apple refuse every token of it, in many small fan-outs as well as in a large one, so
+/// what counts is what Apple takes of the same topic and environment, not how many tokens of one
+/// segment it refuses. Whether tokens may be removed that Apple calls gone is decided for all lanes
+/// together (`RemovalScript`); what this lane has seen of others is reported with them.
+struct TokenRemovalJudge: Sendable, Equatable {
+  private struct Place: Hashable {
+    let topic: String
+    let destination: Destination
+  }
+
+  private struct Evidence: Equatable {
+    var accepted = 0
+    var unusable = 0
+    /// Accepted, and not reported beside removals.
+    var unreported = 0
+    /// Ms since 1970 of the last halving.
+    var since: Int64
+  }
+
+  /// What is older counts half, and so on: a configuration that was right yesterday proves little.
+  static let halfLifeMilliseconds: Int64 = 10 * 60 * 1000
+  /// Topics times environments at most; the least watched one goes.
+  static let maximumPlaces = 256
+  /// Accepted pushes of other segments that are reported beside removals of one that has too few
+  /// answers of its own: they must not cover for a wave.
+  static let borrowedMaximum = 20
+
+  private let ratio: Int
+  private let minimum: Int
+  private let samples: Int
+  private var places: [Place: Evidence] = [:]
+
+  init(_ options: RecordOptions) {
+    ratio = options.acceptedForEachUnusable
+    minimum = options.acceptedMinimum
+    samples = options.removalSamples
+  }
+
+  /// Takes in what a tally has gathered since it was heard of last.
+  mutating func hear(of tally: SegmentTally, topic: String, now: Int64) {
+    for destination in Destination.all {
+      let (accepted, unusable) = tally.takeEvidence(of: destination)
+      guard accepted > 0 || unusable > 0 else { continue }
+      let place = Place(topic: topic, destination: destination)
+      var evidence = places[place] ?? Evidence(since: now)
+      if now - evidence.since > Self.halfLifeMilliseconds || now < evidence.since {
+        evidence = Evidence(
+          accepted: evidence.accepted / 2, unusable: evidence.unusable / 2,
+          unreported: evidence.unreported / 2, since: now)
+      }
+      evidence.accepted += accepted
+      evidence.unreported += accepted
+      evidence.unusable += unusable
+      places[place] = evidence
+      makeRoom()
+    }
+  }
+
+  /// Decides what may be done of a tally's verdicts, and what Redis is to be asked. The accepted
+  /// pushes that the questions report count beside no other removal.
+  mutating func admission(of tally: SegmentTally, topic: String) -> VerdictAdmission {
+    var questions: [VerdictAdmission.Question] = []
+    for destination in Destination.all {
+      let removals = tally.verdicts.count {
+        !$0.finding.isUnusable && $0.destination == destination
+      }
+      guard removals > 0 else { continue }
+      let answers = takeAnswers(of: tally, topic: topic, destination, removals: removals)
+      questions.append(.init(destination, removals: removals, answers: answers))
+    }
+    return VerdictAdmission(tally.verdicts, questions: questions) {
+      mayQuarantine($0, topic: topic)
+    }
+  }
+
+  func mayQuarantine(_ verdict: TokenVerdict, topic: String) -> Bool {
+    let place = Place(topic: topic, destination: verdict.destination)
+    guard let evidence = places[place] else { return false }
+    return evidence.accepted >= max(minimum, ratio * evidence.unusable)
+  }
+
+  /// Answers to report with so many that would remove a device, these among them: the segment's
+  /// own, and where they are too few to have a share, some of others.
+  private mutating func takeAnswers(
+    of tally: SegmentTally, topic: String, _ destination: Destination, removals: Int
+  ) -> Int {
+    let place = Place(topic: topic, destination: destination)
+    let accepted = tally.takeAccepted(of: destination)
+    let others = max(0, (places[place]?.unreported ?? 0) - accepted)
+    places[place]?.unreported = 0
+    let own = removals + accepted
+    return own < samples ? own + min(others, Self.borrowedMaximum) : own
+  }
+
+  private mutating func makeRoom() {
+    guard places.count > Self.maximumPlaces else { return }
+    func rank(_ place: Place, _ evidence: Evidence) -> (Int, String, UInt8) {
+      (evidence.accepted + evidence.unusable, place.topic, place.destination.index)
+    }
+    let least = places.min { rank($0.key, $0.value) < rank($1.key, $1.value) }
+    if let least { places[least.key] = nil }
   }
 }

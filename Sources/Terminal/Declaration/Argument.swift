@@ -38,3 +38,8 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
       read: { $0.compactMap { try? parser.parse($0) } })
   }
 }
+
+/// An entry of a verb's list of arguments: an `Argument` of any type.
+package protocol DeclaredArgument: Sendable {
+  var declaration: ArgumentDeclaration { get }
+}

@@ -177,3 +177,10 @@ struct ArgumentParser {
     TerminalError(code, message, path: path)
   }
 }
+
+/// The request of a command line.
+package enum Request: Sendable {
+  case help(path: [String])
+  case version
+  case run(ParsedCommand)
+}

@@ -241,3 +241,137 @@ final class RedisReplicas {
     return "\(first.name): \(first.obstacle ?? "it was away")"
   }
 }
+
+/// What the replies of a replica are worth.
+enum ReplicaAnswer: Equatable {
+  /// All replies are there. What the replica does not have (`missing`) only the master knows: it
+  /// may be new, or a slot on the move has taken it along.
+  case whole(missing: [Int])
+  /// The master would not answer it better, or there is no time left to ask it.
+  case failed(RedisError)
+  /// The master is to be asked for all of it.
+  case none
+
+  init(_ execution: Execution) {
+    if let failure = execution.failure {
+      self = failure.code == .replyTooLarge ? .failed(failure) : .none
+    } else if Self.refusal(in: execution.replies) != nil {
+      self = .none
+    } else {
+      self = .whole(missing: Self.missing(in: execution.replies))
+    }
+  }
+
+  var needsMaster: Bool {
+    switch self {
+    case .whole(let missing): !missing.isEmpty
+    case .failed: false
+    case .none: true
+    }
+  }
+
+  /// The first error that the master may not answer as well: what a key holds is the same there.
+  static func refusal(in replies: RedisReplies) -> RedisErrorReply? {
+    for index in 0..<replies.count {
+      if let error = replies[index].error, error.kind != .wrongType { return error }
+    }
+    return nil
+  }
+
+  private static func missing(in replies: RedisReplies) -> [Int] {
+    (0..<replies.count).filter { replies[$0].isMissing }
+  }
+}
+
+extension RedisErrorReply.Kind {
+  /// The slot is, or goes, elsewhere; a node of the cluster says so that is well.
+  var isOfMove: Bool {
+    switch self {
+    case .moved, .ask, .tryAgain, .clusterDown: true
+    default: false
+    }
+  }
+}
+
+extension RedisReply {
+  /// As a key answers that is not there: null, or an array without anything but nulls.
+  fileprivate var isMissing: Bool {
+    switch kind {
+    case .null: true
+    case .array: (0..<count).allSatisfy { self[$0].kind == .null }
+    case .string, .integer, .status, .error: false
+    }
+  }
+}
+
+/// How far the replicas of one master may be behind it, by our own clock alone. Pure.
+///
+/// The master is asked now and then how much it has written. When it said `n` to a question that we
+/// sent at `t`, then whoever has `n` has all that was written before `t`, so that what it answers
+/// is no older than that. Nobody's clock but ours is read, and no key is written.
+struct ReplicaLag {
+  /// Two minutes of answers, at one a second.
+  static let maximumSamples = 128
+  /// No connections are made to more of them.
+  static let maximumReplicas = 16
+
+  private struct Sample {
+    /// By the loop's clock, before the question was sent.
+    let askedAt: UInt64
+    let offset: Int64
+  }
+
+  /// Who is further behind is not read from.
+  let limit: Duration
+  private(set) var history: String?
+  /// As the master named them last.
+  private(set) var replicas: [ReplicationReport.Replica] = []
+  /// Oldest first; offsets grow from one to the next.
+  private var samples: [Sample] = []
+
+  init(limit: Duration) { self.limit = limit }
+
+  /// Nothing was heard of the master yet, or what was heard holds no more.
+  var isEmpty: Bool { samples.isEmpty }
+
+  mutating func take(_ report: ReplicationReport, askedAt: UInt64) {
+    guard report.role == .master else { return forget() }
+    if report.history != history || report.offset < samples.last?.offset ?? 0 { samples = [] }
+    history = report.history
+    // While nothing is written the last answer says all that those before it said.
+    if samples.last?.offset == report.offset { samples.removeLast() }
+    if samples.count == Self.maximumSamples { samples.removeFirst() }
+    samples.append(Sample(askedAt: askedAt, offset: report.offset))
+    replicas = Array(report.replicas.prefix(Self.maximumReplicas))
+  }
+
+  /// The master does not say how far it is, or is none any more.
+  mutating func forget() {
+    history = nil
+    samples = []
+    replicas = []
+  }
+
+  /// Who has so much lacks nothing older than this. Nil: it is further behind than we remember.
+  func lag(at offset: Int64, now: UInt64) -> Duration? {
+    samples.last { $0.offset <= offset }.map { Self.time(from: $0.askedAt, to: now) }
+  }
+
+  func isFresh(at offset: Int64, now: UInt64) -> Bool {
+    lag(at: offset, now: now).map { $0 <= limit } ?? false
+  }
+
+  /// Those that can be read from, as far as the master knows.
+  func fresh(now: UInt64) -> [Endpoint] {
+    replicas.filter { isFresh(at: $0.offset, now: now) }.map(\.endpoint)
+  }
+
+  /// For people. Of one that is further behind than we remember, as long as that is.
+  func shownLag(at offset: Int64, now: UInt64) -> Duration {
+    lag(at: offset, now: now) ?? samples.first.map { Self.time(from: $0.askedAt, to: now) } ?? .zero
+  }
+
+  private static func time(from: UInt64, to now: UInt64) -> Duration {
+    .nanoseconds(Int64(clamping: now > from ? now - from : 0))
+  }
+}

@@ -305,3 +305,83 @@ final class ConnectionPool {
     }
   }
 }
+
+/// Connections that a route may open in a while, whatever the reason: a bound on any storm.
+struct ConnectBudget {
+  static let perSecond: UInt64 = 20
+  private static let burst: UInt64 = 20
+  private static let cost: UInt64 = 1_000_000_000 / perSecond
+  /// One that takes the place of a connection of use costs so much less: with GOAWAY after every
+  /// hundred requests twenty a second would carry two thousand, and these carry forty thousand.
+  static let earnedPerOther: UInt64 = 20
+
+  /// When the budget would be untouched again, in monotonic nanoseconds.
+  private var usedUntil: UInt64 = 0
+
+  /// Nanoseconds until a connection may be opened; when 0, one is taken from the budget.
+  ///
+  /// - Parameters:
+  ///   - isProbe: ordinary connections come first: half of the burst is theirs alone.
+  ///   - isEarned: the one before it was of use (`ConnectionPlace.isEarned`).
+  mutating func take(at now: UInt64, isProbe: Bool = false, isEarned: Bool = false) -> UInt64 {
+    let wait = wait(at: now, isProbe: isProbe)
+    guard wait == 0 else { return wait }
+    usedUntil = max(usedUntil, now) + (isEarned ? Self.cost / Self.earnedPerOther : Self.cost)
+    return 0
+  }
+
+  /// As `take`, without taking one.
+  func wait(at now: UInt64, isProbe: Bool) -> UInt64 {
+    let ahead = max(usedUntil, now) - now
+    let room = ((isProbe ? Self.burst / 2 : Self.burst) - 1) * Self.cost
+    return ahead <= room ? 0 : ahead - room
+  }
+}
+
+/// What connections of a route are for: whether one is needed in a place, and whether there are
+/// enough of them.
+final class ConnectionDemand {
+  /// Nanoseconds after which a connection goes that has had nothing to do, and is not ordinary.
+  private static let idle: UInt64 = 30_000_000_000
+
+  private let topics: RouteTopics
+  private let traffic: RouteTraffic
+  private let waiting: RouteWaiting
+
+  init(topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting) {
+    self.topics = topics
+    self.traffic = traffic
+    self.waiting = waiting
+  }
+
+  /// Whether a connection belongs there now.
+  func isNeeded(_ place: Int, of places: ConnectionPlaces) -> Bool {
+    if places.isOrdinary(place) { return true }
+    return places.probes.contains(place) && waiting.probeCount > 0
+  }
+
+  /// Whether there are enough ordinary ones.
+  func need(of places: ConnectionPlaces, at now: UInt64) -> ConnectionGrowth.Need {
+    let open = places.open
+    guard !topics.waitForStreams else {
+      let areFull = open.count == places.growth.wanted && open.allSatisfy(\.isFull)
+      return areFull && traffic.isInOrder(at: now) ? .more : .asMany
+    }
+    let inFlight = open.reduce(0) { $0 + $1.inFlight }
+    let streams = places.streamsWithoutLast
+    return streams > 0 && inFlight <= streams / 2 ? .fewer : .asMany
+  }
+
+  /// A probe connection goes when it has had nothing to do for a while, or at once where it is in
+  /// the way of an ordinary one.
+  func idle(of places: ConnectionPlaces, at now: UInt64) -> [any PushConnection] {
+    guard waiting.probeCount == 0 else { return [] }
+    return places.probes.compactMap { places[$0].connection }.filter {
+      $0.inFlight == 0 && (places.isOneMissing || isIdle($0, now))
+    }
+  }
+
+  private func isIdle(_ connection: any PushConnection, _ now: UInt64) -> Bool {
+    connection.inFlight == 0 && now &- connection.lastUsedAt > Self.idle
+  }
+}
