@@ -52,7 +52,9 @@ package struct Destination: Sendable, Hashable, Comparable {
     let prefix: String
   }
 
-  private static let rows = ThreadLock(Self.rows(of: .apns))
+  /// Of the platforms that ship: read without a lock.
+  private static let shipped = rows(of: .apns)
+  private static let added = ThreadLock<[Row]>([])
 
   private static func rows(of platform: Platform) -> [Row] {
     guard !platform.environments.isEmpty else {
@@ -67,23 +69,31 @@ package struct Destination: Sendable, Hashable, Comparable {
   /// destinations, in the order of its environments.
   @discardableResult
   package static func add(_ platform: Platform) -> [Destination] {
-    rows.withLock { rows in
-      if !rows.contains(where: { $0.platform == platform }) {
+    added.withLock { added in
+      if !(shipped + added).contains(where: { $0.platform == platform }) {
         precondition(
-          !rows.contains { $0.platform.name == platform.name }, "two platforms have one name")
-        rows += Self.rows(of: platform)
-        precondition(rows.count <= maximum, "there are more destinations than counters")
+          !(shipped + added).contains { $0.platform.name == platform.name },
+          "two platforms have one name")
+        added += Self.rows(of: platform)
+        precondition(
+          shipped.count + added.count <= maximum, "there are more destinations than counters")
       }
-      return rows.indices.filter { rows[$0].platform == platform }
+      let all = shipped + added
+      return all.indices.filter { all[$0].platform == platform }
         .map { Destination(index: UInt8($0)) }
     }
   }
 
   package static var all: [Destination] {
-    rows.withLock { $0.indices.map { Destination(index: UInt8($0)) } }
+    let count = shipped.count + added.withLock { $0.count }
+    return (0..<count).map { Destination(index: UInt8($0)) }
   }
 
-  private var row: Row { Self.rows.withLock { $0[Int(index)] } }
+  private var row: Row {
+    let index = Int(index)
+    guard index >= Self.shipped.count else { return Self.shipped[index] }
+    return Self.added.withLock { $0[index - Self.shipped.count] }
+  }
 
   package var platform: Platform { row.platform }
   /// The environment's, or the platform's when it has but one: what settings, metrics and logs call
@@ -94,11 +104,14 @@ package struct Destination: Sendable, Hashable, Comparable {
 
   /// Nil for no member of ours.
   package init?(ofMember member: String) {
-    let index = Self.rows.withLock { rows in
-      rows.firstIndex { member.utf8.starts(with: $0.prefix.utf8) }
+    func isOf(_ row: Row) -> Bool { member.utf8.starts(with: row.prefix.utf8) }
+    if let index = Self.shipped.firstIndex(where: isOf) {
+      self.init(index: UInt8(index))
+    } else if let index = Self.added.withLock({ $0.firstIndex(where: isOf) }) {
+      self.init(index: UInt8(Self.shipped.count + index))
+    } else {
+      return nil
     }
-    guard let index else { return nil }
-    self.init(index: UInt8(index))
   }
 
   package init?(named name: some StringProtocol) {

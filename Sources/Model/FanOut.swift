@@ -46,11 +46,3 @@ package final class FanOut {
     for limit in limits where limit.tokens <= 0 { limit.lack() }
   }
 }
-
-/// What an operator, or the end of the stream, has said of a fan-out that runs.
-package enum Brake: String, Sendable {
-  /// Nothing of it is sent until it goes on; what is not in flight waits as stragglers.
-  case paused
-  /// Nothing of it is sent any more: what has no outcome is `cancelled`.
-  case cancelled
-}

@@ -50,7 +50,7 @@ private struct ToyAccount: PlatformAccount {
   private let key = Key()
 
   func makeRequestWriter(
-    authority: String, slots: Int, shown: any ShownCredentials
+    authority: String, slots: Int
   ) throws(HTTP2Error) -> any RequestWriter { try Writer(authority) }
 
   func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders {

@@ -182,7 +182,8 @@ import Testing
       try await registry.follow(streamer: "u1", user: "a")
       let heading = keyspace.followers(of: "u1")
       func remove() async throws -> Int64? {
-        try await redis.reply(
+        _ = try await redis.ask("HSET", heading, "erasing", "0")
+        return try await redis.reply(
           to: ErasureScripts.removeEmpty, keys: [heading], arguments: ["1", "0"]
         ).integer
       }

@@ -95,6 +95,9 @@ enum UserScripts {
         keys: dice.userKeys(dice.user(), ["bindings", "bound"]),
         arguments: dice.some(3) { $0.member() })
     },
+    ScriptCase("markEmpty", ErasureScripts.markEmpty.source) { dice in
+      ScriptCase.Call(keys: [dice.heading()], arguments: [dice.shards(), dice.generation()])
+    },
     ScriptCase("removeEmpty", ErasureScripts.removeEmpty.source) { dice in
       ScriptCase.Call(keys: [dice.heading()], arguments: [dice.shards(), dice.generation()])
     },

@@ -150,7 +150,8 @@ struct ImportRules {
 
   /// The rooms on disk and those of the manifest are the same.
   static func unknownRooms(onDisk: Set<String>, manifest: Manifest) -> [String] {
-    let declared = ["library", "binding", "stage", "platform", "room", "program"].reduce(into: Set<String>()) {
+    let kinds = ["library", "binding", "stage", "platform", "room", "program"]
+    let declared = kinds.reduce(into: Set<String>()) {
       $0.formUnion(manifest.names(of: $1))
     }
     return onDisk.subtracting(declared).sorted().map { "\($0) is no target of Package.swift" }

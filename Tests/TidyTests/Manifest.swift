@@ -14,7 +14,10 @@ struct Manifest: Sendable {
   /// Reads the calls `kind("Name", …, ["Dependency", …])`.
   init(_ text: String) {
     let call =
-      /\b(binding|stage|room|program|support|driver|tests)\(\s*"(\w+)"([^\[\]]*)\[([^\]]*)\]/
+      #/
+      \b(binding|stage|platform|room|program|support|driver|tests)
+      \(\s*"(\w+)"([^\[\]]*)\[([^\]]*)\]
+      /#
     let declared = text.matches(of: call).map { match in
       Target(
         name: String(match.2), kind: String(match.1),

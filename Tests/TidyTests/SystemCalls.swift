@@ -29,11 +29,12 @@ struct SystemCalls {
     "Sources/Assembly/ProviderCredentials.swift": "tokens' clock; has the file changed?",
     // Where a process is put together.
     "Sources/Assembly/Assembly+API.swift": "the API's clock",
-    "Sources/Assembly/Assembly.swift": "the clocks of Deliver and of probes; time zones from now on",
+    "Sources/Assembly/Assembly.swift":
+      "the clocks of Deliver and of probes; time zones from now on",
     "Sources/Assembly/WorkerAssembly.swift": "the worker's numbers, its CPU time",
     "Sources/VerbSupport/CommandRunner.swift": "the clock of verbs; the first task",
-    "Sources/fanfare/Program.swift": "looks at its health now and then",
-    "Sources/BackendVerbs/EmitVerb.swift": "ids of events that were given none",
+    "Sources/fanfare/WorkerVerb.swift": "looks at its health now and then",
+    "Sources/BackendVerbs/EventFlags.swift": "ids of events that were given none",
     "Sources/BackendVerbs/FanOutVerb.swift": "looks again now and then",
     "Sources/Topics/TopicCreation.swift": "asks Kafka again until a deadline",
     "Sources/API/APIMetrics.swift": "CPU time of the API",

@@ -26,7 +26,7 @@ enum AudienceScripts {
   /// went, and 1 when a hash is made where there is none: for a follow. Answers 1, or 0 when it has
   /// changed.
   private static let confirmBody = """
-    local known = redis.call('HMGET', KEYS[1], 'shards', 'generation', 'next')
+    local known = redis.call('HMGET', KEYS[1], 'shards', 'generation', 'next', 'erasing')
     if (known[1] or '') ~= ARGV[1] or (known[2] or '') ~= ARGV[2]
         or (known[3] or '') ~= ARGV[3] then
       return 0
@@ -35,12 +35,9 @@ enum AudienceScripts {
       if ARGV[5] ~= '1' then return 1 end
       redis.call('HSET', KEYS[1], 'shards', '1', 'generation', '0', 'followers', '0')
     end
-    if ARGV[4] ~= '0' then
-      redis.call('HINCRBY', KEYS[1], 'followers', ARGV[4])
-    elseif ARGV[5] == '1' and redis.call('HGET', KEYS[1], 'followers') == '0' then
-      -- Somebody follows whom nobody has counted. An erasure takes the hash of nobody away.
-      redis.call('HSET', KEYS[1], 'followers', '1')
-    end
+    if ARGV[4] ~= '0' then redis.call('HINCRBY', KEYS[1], 'followers', ARGV[4]) end
+    -- An erasure that has looked for followers before this one must look again.
+    if ARGV[5] == '1' and known[4] then redis.call('HDEL', KEYS[1], 'erasing') end
     return 1
     """
 

@@ -7,6 +7,7 @@ enum ErasureScripts {
   static let erase = RedisScript(KeyTypeScript.forbidden + eraseBody)
   static let drop = RedisScript(KeyTypeScript.forbidden + dropBody)
   static let finish = RedisScript(finishBody)
+  static let markEmpty = RedisScript(markEmptyBody)
   static let removeEmpty = RedisScript(removeEmptyBody)
 
   /// KEYS: what goes, devices first. From here on nothing reaches the user. The members stay in
@@ -72,12 +73,25 @@ enum ErasureScripts {
     return 1
     """
 
+  /// Notes that an erasure looks now whether anybody follows in its generation. A follow that is
+  /// confirmed after this takes the note away. KEYS: the hash. ARGV: shards, generation.
+  private static let markEmptyBody = """
+    local known = redis.call('HMGET', KEYS[1], 'shards', 'generation', 'next')
+    if known[1] ~= ARGV[1] or known[2] ~= ARGV[2] or known[3] then return 0 end
+    redis.call('HSET', KEYS[1], 'erasing', ARGV[2])
+    return 1
+    """
+
   /// Takes away the hash of an audience of nobody, unless anything has become of it since it was
-  /// read. Who begins to follow just then finds it gone, and makes another. KEYS: the hash. ARGV:
+  /// marked. Who begins to follow just then finds it gone, and makes another. KEYS: the hash. ARGV:
   /// shards, generation.
   private static let removeEmptyBody = """
-    local known = redis.call('HMGET', KEYS[1], 'shards', 'generation', 'next', 'followers')
-    if known[1] ~= ARGV[1] or known[2] ~= ARGV[2] or known[3] or known[4] ~= '0' then return 0 end
+    local known = redis.call(
+      'HMGET', KEYS[1], 'shards', 'generation', 'next', 'followers', 'erasing')
+    if known[1] ~= ARGV[1] or known[2] ~= ARGV[2] or known[3] or known[4] ~= '0'
+        or known[5] ~= ARGV[2] then
+      return 0
+    end
     redis.call('DEL', KEYS[1])
     return 1
     """

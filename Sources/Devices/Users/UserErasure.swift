@@ -337,14 +337,22 @@ struct AudienceErasure {
     try await writer.begin(streamer: user, expectedFollowers: 0, allowsEmpty: true)
     let summary = try await writer.finish()
     counts.hasErasedAudience = true
-    // The heading's number lacks who followed between the count and the step that made the
-    // generation current.
-    let keys = AudienceRewrite.keys(
-      keyspace, user, generation: summary.generation, shards: summary.shards)
-    guard try await redis.members(of: keys) == 0 else { return }
-    _ = try await redis.reply(
-      to: ErasureScripts.removeEmpty, keys: [keyspace.followers(of: user)],
-      arguments: [String(summary.shards), String(summary.generation)])
+    try await removeHeading(of: user, summary)
+  }
+
+  /// The heading goes unless somebody follows again. Its number of followers does not tell: it
+  /// lacks who was written to the generation before that became current. So it is marked, the
+  /// shards are counted, and a follow that comes after the count has taken the mark away.
+  private func removeHeading(
+    of streamer: String, _ summary: AudienceSummary
+  ) async throws(DevicesError) {
+    let heading = [keyspace.followers(of: streamer)]
+    let arguments = [String(summary.shards), String(summary.generation)]
+    _ = try await redis.reply(to: ErasureScripts.markEmpty, keys: heading, arguments: arguments)
+    let shards = AudienceRewrite.keys(
+      keyspace, streamer, generation: summary.generation, shards: summary.shards)
+    guard try await redis.members(of: shards) == 0 else { return }
+    _ = try await redis.reply(to: ErasureScripts.removeEmpty, keys: heading, arguments: arguments)
   }
 }
 

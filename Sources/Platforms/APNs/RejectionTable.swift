@@ -1,4 +1,5 @@
 import Deliver
+import JSON
 import Model
 import Text
 
@@ -106,5 +107,29 @@ package enum RejectionTable {
     }
     guard status != 200, RejectionReason(name: reason) == .other else { return nil }
     return UnknownAnswer(status: status, reason: reason)
+  }
+}
+
+/// What the body of a refused request says: `{"reason": …, "timestamp": …}`.
+package struct Answer: Equatable {
+  package let reason: String?
+  /// Ms since 1970; with 410 only.
+  package let timestamp: Int64?
+
+  /// More than Apple ever sends; the rest of a longer body is not kept.
+  static let maximumBytes = 4096
+
+  /// A body that is not what Apple documents gives an answer without a reason; the status decides
+  /// then.
+  package init(body: [UInt8]) {
+    guard !body.isEmpty,
+      let value = try? JSONValue.parse(body, maximumBytes: Self.maximumBytes, maximumDepth: 4)
+    else {
+      reason = nil
+      timestamp = nil
+      return
+    }
+    reason = value.object?["reason"]?.string
+    timestamp = value.object?["timestamp"]?.integer
   }
 }

@@ -2,10 +2,10 @@ import HTTP2
 import Model
 import Transport
 
-/// A platform as one account of ours sees it: what Deliver asks of it, and all that Deliver knows
-/// of it. Three questions: how a request looks on the wire, what an answer means, and how we prove
-/// who we are. The two others are asked elsewhere: how a token is written and stored (Model's
-/// `Platform`), and what a payload may be (Render).
+/// A platform as one account of ours sees it: what Deliver asks of it. Three questions: how a
+/// request looks on the wire, what an answer means, and how we prove who we are. The two others are
+/// asked elsewhere: how a token is written and stored (Model's `Platform`), and what a payload may
+/// be (Render).
 ///
 /// Shared by the lanes of a worker.
 package protocol PlatformAccount: Sendable {
@@ -19,7 +19,7 @@ package protocol PlatformAccount: Sendable {
   ///   - authority: host and port, as `:authority` names them.
   ///   - slots: requests that are in flight at most, each in a slot of its own.
   func makeRequestWriter(
-    authority: String, slots: Int, shown: any ShownCredentials
+    authority: String, slots: Int
   ) throws(HTTP2Error) -> any RequestWriter
 
   /// Encodes what the pushes of a fan-out share, once for all connections.

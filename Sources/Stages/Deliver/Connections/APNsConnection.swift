@@ -40,12 +40,11 @@ final class APNsConnection: PushConnection {
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
     slots = StreamSlots(
       capacity: isForProbes ? ProbeQueue.most : setup.options.streamsPerConnection)
-    let shown = setup.account.makeShownCredentials()
-    self.shown = shown
+    shown = setup.account.makeShownCredentials()
     requests = RequestSender(
       slots: slots,
       writer: try setup.account.makeRequestWriter(
-        authority: setup.target.endpoint.authority, slots: slots.capacity, shown: shown))
+        authority: setup.target.endpoint.authority, slots: slots.capacity))
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, isForProbes: isForProbes,
       loop: loop, options: options)

@@ -50,11 +50,10 @@ final class Admission {
   /// Queues a sealed batch when there is room.
   func admit(_ batch: PushBatch) async {
     let topic = batch.headers.topic
-    let order = routes.names.filter { name in
-      batch.hasPushes(for: name.destination)
-        && name.credentials
-          == credentials.index(of: topic, on: name.destination.platform.name)
-    }
+    let order = Destination.all.filter(batch.hasPushes).compactMap { destination in
+      credentials.index(of: topic, on: destination.platform.name)
+        .map { RouteName(destination: destination, credentials: $0) }
+    }.filter { routes[$0] != nil }
     let names = Set(order)
     let fanOut = batch.tally.fanOut
     let mayStraggle = batch.tally.mayStraggle

@@ -1,0 +1,27 @@
+/// The headers that all pushes of one fan-out share.
+package struct PushHeaders: Sendable, Equatable {
+  package let pushType: PushType
+  /// 10, 5 or 1.
+  package let priority: Int
+  /// Bundle id and the push type's suffix.
+  package let topic: String
+  /// At most 64 bytes, no control characters; nil: each push stands for itself.
+  package let collapseID: String?
+  /// Value of `apns-expiration`: seconds since 1970, or 0 for one attempt that Apple does not
+  /// store.
+  package let expiration: Int64
+  /// Ms since 1970; at or after it nothing is sent.
+  package let expiresAt: Int64
+
+  package init(
+    pushType: PushType, priority: Int, topic: String, collapseID: String?, expiration: Int64,
+    expiresAt: Int64
+  ) {
+    self.pushType = pushType
+    self.priority = priority
+    self.topic = topic
+    self.collapseID = collapseID
+    self.expiration = expiration
+    self.expiresAt = expiresAt
+  }
+}

@@ -1,0 +1,41 @@
+/// What became of a device's token otherwise than by its own user's word: news for whoever keeps
+/// devices too.
+package struct TokenNews: Sendable, Equatable {
+  package enum Kind: Sendable, Equatable {
+    /// Apple calls it gone (410), with Apple's timestamp in ms since 1970: it is bound no more.
+    case pruned(since: Int64)
+    /// Apple calls it unusable for its topic: it is set aside.
+    case quarantined
+    /// Another user has logged in with it.
+    case moved(to: String)
+    /// It was set aside, and is its user's again.
+    case restored
+  }
+
+  package let kind: Kind
+  /// Whose it was, or is again.
+  package let user: String
+  package let destination: Destination
+  package let topic: String
+  package let token: String
+  /// Apple's, as Apple spells it.
+  package let reason: String?
+  /// Whose push it was.
+  package let event: String?
+  /// Ms since 1970.
+  package let at: Int64
+
+  package init(
+    _ kind: Kind, user: String, _ binding: Binding, reason: String? = nil, event: String? = nil,
+    at: Int64
+  ) {
+    self.kind = kind
+    self.user = user
+    destination = binding.destination
+    topic = binding.topic
+    token = binding.token
+    self.reason = reason
+    self.event = event
+    self.at = at
+  }
+}
