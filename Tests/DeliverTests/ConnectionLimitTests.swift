@@ -92,12 +92,13 @@ import Testing
       await bed.stage.admit(bed.batch(devices(50) + [(.production, "00bad0")], tally))
       let others = SegmentTally()
       var admitted = 0
-      while tally.settled < 51, admitted < 200_000 {
+      while tally.settled < 51, admitted < 1_000_000 {
         await bed.stage.admit(bed.batch(devices(20), others))
         admitted += 20
         await bed.until("others are accepted") { others.accepted == admitted }
       }
-      #expect(tally.accepted == 50 && tally.rejections.map(\.reason) == [.unanswered])
+      #expect(tally.accepted == 50 && tally.rejected.reduce(0, +) == 1, "beside \(admitted)")
+      #expect(tally.rejections.map(\.reason) == [.unanswered])
       #expect(bed.server.count("00bad0") <= LossRule.most)
       #expect(bed.server.refusedConnections > 0)
     }
