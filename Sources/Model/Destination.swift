@@ -38,7 +38,7 @@ package struct Platform: Sendable, Equatable {
 
 /// Where a push goes: a platform, and one of its environments. An index, so that a push carries one
 /// byte and tallies are arrays.
-package struct Destination: Sendable, Hashable, Comparable {
+package struct Destination: Sendable, Hashable {
   package let index: UInt8
 
   package static let production = Destination(index: 0)
@@ -114,12 +114,10 @@ package struct Destination: Sendable, Hashable, Comparable {
     }
   }
 
-  package init?(named name: some StringProtocol) {
+  package init?(named name: String) {
     guard let found = Self.all.first(where: { $0.name == name }) else { return nil }
     self = found
   }
 
   private init(index: UInt8) { self.index = index }
-
-  package static func < (one: Destination, other: Destination) -> Bool { one.index < other.index }
 }

@@ -33,10 +33,6 @@ struct PresentedCredentials: ShownCredentials {
 
   func mayShow(_ credential: any Credential, at now: UInt64) -> Bool {
     guard let token = credential as? ProviderToken else { return credential === certificate }
-    return mayPresent(token, at: now)
-  }
-
-  private func mayPresent(_ token: ProviderToken, at now: UInt64) -> Bool {
     guard certificate == nil else { return false }
     guard let shown, shown !== token, !Self.isSame(shown, token) else { return true }
     return shown.key === token.key && now &- since >= Self.minimumUse

@@ -80,10 +80,11 @@ package enum StragglerRecord {
       throw IngestError(
         .badSegment, "stragglers are 1 to \(maximumPushes) pushes with an id and a parent")
     }
+    let maximumMemberBytes = Binding.maximumMemberBytes
     var pushes: [Straggler] = []
     pushes.reserveCapacity(items.count)
     for item in items {
-      guard let push = straggler(item.array ?? []) else {
+      guard let push = straggler(item.array ?? [], maximumMemberBytes) else {
         throw IngestError(
           .badSegment,
           "a straggler is user, member, tries, losses, refusals, a boolean and a number")
@@ -99,9 +100,11 @@ package enum StragglerRecord {
     return text
   }
 
-  private static func straggler(_ fields: [JSONValue]) -> Straggler? {
+  private static func straggler(
+    _ fields: [JSONValue], _ maximumMemberBytes: Int
+  ) -> Straggler? {
     guard (6...7).contains(fields.count), let user = fields[0].string, Keyspace.isIdentifier(user),
-      let member = fields[1].string, member.utf8.count <= Binding.maximumMemberBytes,
+      let member = fields[1].string, member.utf8.count <= maximumMemberBytes,
       member.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
       let tries = fields[2].integer, let losses = fields[3].integer,
       let refusals = fields[4].integer, case .bool(let mayHaveArrived) = fields[5],

@@ -19,6 +19,7 @@ final class StreamSlots {
   private let isTaken: UnsafeMutablePointer<Bool>
   /// Of those that are taken.
   private let slots: UnsafeMutablePointer<Slot>
+
   init(capacity: Int) {
     self.capacity = capacity
     order = .allocate(capacity: capacity)
