@@ -50,7 +50,8 @@ final class Admission {
   /// Queues a sealed batch when there is room.
   func admit(_ batch: PushBatch) async {
     let topic = batch.headers.topic
-    let order = Destination.all.filter(batch.hasPushes).compactMap { destination in
+    let destinations = Destination.all.filter(batch.hasPushes)
+    let order = destinations.compactMap { destination in
       credentials.index(of: topic, on: destination.platform.name)
         .map { RouteName(destination: destination, credentials: $0) }
     }.filter { routes[$0] != nil }
@@ -73,19 +74,15 @@ final class Admission {
     for name in order {
       routes[name]?.append(batch, surplusLeaves: !awaited.contains(name))
     }
-    if batch.unsettled > 0 { rejectUnroutable(batch, routed: names) }
+    if order.count < destinations.count { rejectUnroutable(batch, routed: names) }
     admitWaiting()
     if !isLooking { lookSoon() }
   }
 
   private func rejectUnroutable(_ batch: PushBatch, routed: Set<RouteName>) {
-    for destination in Destination.all
-    where batch.hasPushes(for: destination)
-      && !routed.contains(where: { $0.destination == destination })
-    {
-      for (index, entry) in batch.entries.enumerated() where entry.destination == destination {
-        batch.settle(index, .rejected(.noRoute))
-      }
+    let routed = Set(routed.map(\.destination))
+    for (index, entry) in batch.entries.enumerated() where !routed.contains(entry.destination) {
+      batch.settle(index, .rejected(.noRoute))
     }
   }
 
