@@ -34,14 +34,14 @@ private struct ToyAccount: PlatformAccount {
       ])
     }
 
-    func begin(_ shared: SharedHeaders) -> Bool {
-      (shared.fields as? StableBytes).map { block.set(5, $0.bytes) } ?? false
+    func fields(sharing shared: SharedHeaders) -> HTTP2FieldBlock? {
+      (shared.fields as? StableBytes).flatMap { block.set(5, $0.bytes) ? block : nil }
     }
 
-    func request(
-      for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
-    ) -> (fields: HTTP2FieldBlock, body: UnsafeRawBufferPointer)? {
-      block.set(4, bytes[push.token]) ? (block, bytes[push.payload]) : nil
+    func fill(
+      _ fields: HTTP2FieldBlock, for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
+    ) -> UnsafeRawBufferPointer? {
+      fields.set(4, bytes[push.token]) ? bytes[push.payload] : nil
     }
   }
 

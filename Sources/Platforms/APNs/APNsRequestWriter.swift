@@ -8,7 +8,6 @@ import Model
 final class APNsRequestWriter: RequestWriter {
   private let plain: HTTP2FieldBlock
   private let collapsing: HTTP2FieldBlock
-  private var block: HTTP2FieldBlock
   private var filledWith: EncodedHeaders?
   /// `:path` of each slot: its constant beginning, then the token.
   private let paths: UnsafeMutableRawPointer
@@ -24,7 +23,6 @@ final class APNsRequestWriter: RequestWriter {
       authority: authority, authorizes: authorizes, collapses: false)
     collapsing = try EncodedHeaders.makeBlock(
       authority: authority, authorizes: authorizes, collapses: true)
-    block = plain
     paths = .allocate(byteCount: slots * Self.pathBytes, alignment: 16)
     for slot in 0..<slots {
       (paths + slot * Self.pathBytes).copyMemory(
@@ -34,24 +32,25 @@ final class APNsRequestWriter: RequestWriter {
 
   deinit { paths.deallocate() }
 
-  func begin(_ shared: SharedHeaders) -> Bool {
+  func fields(sharing shared: SharedHeaders) -> HTTP2FieldBlock? {
     let headers = unsafeDowncast(shared.fields, to: EncodedHeaders.self)
-    guard filledWith !== headers else { return true }
-    filledWith = nil
-    block = headers.headers.collapseID == nil ? plain : collapsing
-    guard headers.apply(to: block) else { return false }
-    filledWith = headers
-    return true
+    let block = headers.headers.collapseID == nil ? plain : collapsing
+    if filledWith !== headers {
+      filledWith = nil
+      guard headers.apply(to: block) else { return nil }
+      filledWith = headers
+    }
+    return block
   }
 
-  func request(
-    for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
-  ) -> (fields: HTTP2FieldBlock, body: UnsafeRawBufferPointer)? {
+  func fill(
+    _ fields: HTTP2FieldBlock, for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
+  ) -> UnsafeRawBufferPointer? {
     let path = path(slot, token: bytes[push.token])
-    guard block.set(EncodedHeaders.Field.path, path),
-      block.set(EncodedHeaders.Field.apnsID, bytes[push.apnsID])
+    guard fields.set(EncodedHeaders.Field.path, path),
+      fields.set(EncodedHeaders.Field.apnsID, bytes[push.apnsID])
     else { return nil }
-    return (block, bytes[push.payload])
+    return bytes[push.payload]
   }
 
   /// Writes the path for `token` into the slot's own memory and lends it.

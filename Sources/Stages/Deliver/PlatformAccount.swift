@@ -93,13 +93,13 @@ package final class SharedHeaders {
 
 /// Writes the requests of one connection. Confined to it.
 package protocol RequestWriter: AnyObject {
-  /// The requests that follow share these. False when a value holds what a header must not.
-  func begin(_ shared: SharedHeaders) -> Bool
-  /// Header fields and body of one push. What they borrow stays as it is until the slot is written
-  /// again. Nil when a value holds what a header must not.
-  func request(
-    for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
-  ) -> (fields: HTTP2FieldBlock, body: UnsafeRawBufferPointer)?
+  /// The header fields of requests that share these. Nil when a value holds what a header must not.
+  func fields(sharing shared: SharedHeaders) -> HTTP2FieldBlock?
+  /// Fills in the fields of one push, and returns its body. What they borrow stays as it is until
+  /// the slot is written again. Nil as above.
+  func fill(
+    _ fields: HTTP2FieldBlock, for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
+  ) -> UnsafeRawBufferPointer?
 }
 
 /// An answer that is not "accepted".

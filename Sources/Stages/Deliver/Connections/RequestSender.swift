@@ -50,7 +50,7 @@ final class RequestSender {
     _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, on session: HTTP2ClientSession,
     now: UInt64
   ) -> (sent: Int, end: End) {
-    guard writer.begin(headers) else { return (0, .refusedHeaders) }
+    guard let fields = writer.fields(sharing: headers) else { return (0, .refusedHeaders) }
     let batch = run.first.batch
     let bytes = batch.bytes
     let window = session.remoteConnectionWindow
@@ -65,19 +65,19 @@ final class RequestSender {
         end = .full
         break
       }
-      guard let request = writer.request(for: batch[item.push.index], in: bytes, slot: slot)
-      else {
+      let entry = batch[item.push.index]
+      guard let body = writer.fill(fields, for: entry, in: bytes, slot: slot) else {
         end = .refusedHeaders
         break
       }
       do {
-        item.stream = try session.submit(request.fields, body: request.body, slot: slot)
+        item.stream = try session.submit(fields, body: body, slot: slot)
       } catch {
         end = .usedUp(reason: "\(error)")
         break
       }
       slots.fill(slot, item)
-      unwritten += request.body.count
+      unwritten += body.count
       item.push.index += 1
       sent += 1
     }
