@@ -39,6 +39,8 @@ package enum TokenScripts {
 
     -- While somebody has to leave, the moves have no end.
     local function keep(number, leaving)
+      -- Fails before anything is deleted where our user may not write.
+      redis.call('HSET', KEYS[2], 'number', number)
       redis.call('DEL', KEYS[2])
       redis.call('HSET', KEYS[2], 'number', number)
       for _, user in ipairs(leaving) do redis.call('HSET', KEYS[2], ':' .. user, number) end

@@ -3,6 +3,7 @@ import Keyspace
 import Model
 import Redis
 import Testing
+import Tokens
 
 @testable import Devices
 
@@ -112,6 +113,25 @@ import Testing
       _ = try await redis.ask("ACL", "SETUSER", "default", "+@all")
       #expect(try await redis.tokens("u1") == ["aa11", "bb11"])
       #expect(try await redis.tokens("u2") == [])
+    }
+  }
+
+  /// What a user had and can be restored must be taken from that user by whoever binds it next,
+  /// even if the first attempt was refused.
+  @Test(arguments: ["hset", "del", "hkeys", "set"])
+  func aRefusedMoveForgetsNobodyWhoHasToLeave(_ command: String) async throws {
+    try await RedisFixture().run { redis async throws in
+      try await Self.write(redis)
+      _ = try await redis.ask(
+        "SREM", keyspace.bindings(user: "u1"), try binding("aa11").member)
+      let tokens = TokenMoves(redis: redis, keyspace: keyspace)
+      try await tokens.release([("aa11", "u1")], keptFor: 1_000)
+      _ = try await redis.ask("ACL", "SETUSER", "default", "-\(command)")
+      let refused = try? await tokens.claim([("aa11", "u2")])
+      #expect(refused == nil, "\(command)")
+      _ = try await redis.ask("ACL", "SETUSER", "default", "+@all")
+      let move = try await tokens.claim([("aa11", "u2")])[0]
+      #expect(move?.leaving == ["u1"], "\(command)")
     }
   }
 }
