@@ -130,6 +130,9 @@ extension Deed {
     if case .redis(.failOver(let lost), _) = self { lost > 0 } else { false }
   }
 
+  /// Whether an event may expire before all of its followers can be read.
+  var hindersReading: Bool { if case .redis = self { true } else { false } }
+
   /// Whether records may be gone that nobody has read.
   var losesRecords: Bool {
     if case .kafka(.retention, _) = self { true } else { false }

@@ -91,7 +91,7 @@ extension LifeRun {
 
   private func pause(_ number: Int, _ duration: Duration) {
     setBrake(.paused, of: number) { [self] result in
-      guard result == .done else { return }
+      guard result == .done || result == .already else { return }
       oracle.events[number].pauses.append((oracle.now, .max))
       later(duration) { [self] in
         for index in oracle.events[number].pauses.indices {
