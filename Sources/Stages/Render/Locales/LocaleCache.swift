@@ -1,6 +1,7 @@
-/// Remembers which variant the locales seen lately got: a handful of texts stand in millions of
-/// profiles. A fixed number of places, so that hostile locales cost time and never memory. Plain
-/// memory: an array in a class is checked at run time on each access. Confined to one lane.
+/// Remembers which variant the locales seen lately got: some dozens of texts stand in millions of
+/// profiles. A hash table of fixed size with linear probing, so that hostile locales cost time and
+/// never memory. Plain memory: an array in a class is checked at run time on each access. Confined
+/// to one lane.
 final class LocaleCache {
   private struct Entry {
     var low: UInt64 = 0
@@ -13,13 +14,16 @@ final class LocaleCache {
 
   /// Longer locales are rare and looked up each time; overlong ones are no tags at all.
   static let maximumBytes = 16
-  private static let places = 64
-  private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: places)
+  /// A power of two, several times as many as there are locales in use.
+  private static let slots = 256
+  /// A locale stands in one of so many slots behind that of its hash.
+  private static let probes = 8
+  private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: slots)
   /// Locales asked for that nobody knows.
   private var unknown = 0
 
   init() {
-    entries.initialize(repeating: Entry(), count: Self.places)
+    entries.initialize(repeating: Entry(), count: Self.slots)
   }
 
   deinit { entries.deallocate() }
@@ -35,14 +39,22 @@ final class LocaleCache {
     guard count <= Self.maximumBytes else { return counted(table.resolve(locale)) }
     let (low, high) = Self.words(locale)
     let mixed = (low ^ (high &* 0x9E37_79B9_7F4A_7C15)) &* 0xD6E8_FEB8_6659_FD93
-    let place = Int(truncatingIfNeeded: mixed >> 58)
-    let entry = entries[place]
-    if entry.low == low && entry.high == high && entry.count == Int32(count) {
-      return variant(of: entry.index)
+    var slot = Int(truncatingIfNeeded: mixed >> 32)
+    for offset in 0..<Self.probes {
+      let entry = entries[(slot + offset) & (Self.slots - 1)]
+      if entry.low == low && entry.high == high && entry.count == Int32(count) {
+        return variant(of: entry.index)
+      }
+      if entry.count == 0 {
+        slot += offset
+        break
+      }
     }
+    // Where all of them are taken the first is overwritten.
     let found = table.resolve(locale)
     let index = Int32(truncatingIfNeeded: found.isKnown ? found.index : ~found.index)
-    entries[place] = Entry(low: low, high: high, count: Int32(count), index: index)
+    entries[slot & (Self.slots - 1)] = Entry(
+      low: low, high: high, count: Int32(count), index: index)
     return counted(found)
   }
 
