@@ -385,7 +385,7 @@ let testTargets: [Target] = [
     "DevicesTests",
     [
       "Checkout", "Devices", "EventLoop", "Fixtures", "Keyspace", "Model", "Redis",
-      "ServerProcesses", "Text", "Threads",
+      "ServerProcesses", "Text", "Threads", "Tokens",
     ]),
   tests(
     "TokensTests",
