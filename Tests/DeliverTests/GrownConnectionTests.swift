@@ -29,6 +29,33 @@ import Testing
     }
   }
 
+  /// A server that lets nobody in says nothing of how many it lets in. As soon as one connection is
+  /// there again, the others come without the rest of their waiting time.
+  @Test func anOutageCostsNone() async throws {
+    try await onLoop { _, loop in
+      let trial = try GrowthBed(loop) {
+        $0.retry = RetryPolicy(initial: .milliseconds(20), maximum: .seconds(30))
+      }
+      let (bed, server) = (trial.bed, trial.server)
+      defer { bed.stop() }
+      await trial.grow(to: 3)
+      await trial.load("all are used") {
+        Set(server.requests.suffix(60).map(\.connection)).count == 3
+      }
+      server.maximumConnections = 0
+      for connection in server.open { connection.drop() }
+      await bed.until("refused three times each") { server.refusedConnections >= 9 }
+      #expect(trial.wanted == 3)
+      server.maximumConnections = .max
+      let pool = trial.route.pool
+      await bed.until("one is there") { trial.open > 0 }
+      #expect(pool.places.ordinary.allSatisfy { pool.places[$0].connection != nil })
+      await bed.until("all are there") { trial.open == 3 }
+      await bed.until("all are accepted") { bed.tally.accepted == bed.tally.pushes }
+      #expect(trial.sizes == [2, 3])
+    }
+  }
+
   /// A server that sends the grown one away sends away any other: it is replaced as they are.
   @Test func oneThatIsSentAwayIsReplaced() async throws {
     try await onLoop { _, loop in

@@ -187,6 +187,10 @@ final class ConnectionPool {
     places.counts.countOpened()
     openness.connected()
     noteConnections()
+    // The server lets in again whom it did not: the others need not wait until their next try.
+    if places.openCount == 1 {
+      for place in places.ordinary where places[place].opening != nil { open(place) }
+    }
     signals.schedulePump()
   }
 
@@ -222,8 +226,10 @@ final class ConnectionPool {
     let wasAtWork = connection.inFlight > 0 && place >= places.growth.most
     guard wasAtWork || demand.isNeeded(place, of: places) else { return }
     if places.isOrdinary(place) || !drains { openness.failed(reason) }
-    // What goes for other credentials may be too new to have carried anything.
-    if place == places.growth.wanted - 1, end.isCalm || (end == .carried(0) && !isShowingOther),
+    // What goes for other credentials may be too new to have carried anything. A server that lets
+    // nobody in says nothing of how many it lets in.
+    let isTheOnlyOne = end == .carried(0) && places.openCount > 0 && !isShowingOther
+    if place == places.growth.wanted - 1, end.isCalm || isTheOnlyOne,
       places.growth.cameToNothing(at: loop.now)
     {
       reportSize()
