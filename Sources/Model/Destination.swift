@@ -8,7 +8,7 @@ package struct Platform: Sendable, Equatable {
   package enum TokenFormat: Sendable, Equatable {
     /// Hex digits, an even number of them; stored in lower case.
     case hex(maximumBytes: Int)
-    /// Any visible ASCII, stored as given.
+    /// Any visible ASCII but braces, stored as given: a token's key has it in its hash tag.
     case opaque(maximumBytes: Int)
 
     package var maximumBytes: Int {
@@ -20,8 +20,8 @@ package struct Platform: Sendable, Equatable {
 
   /// The first field of members of a user's set of bindings: lower-case letters.
   package let name: String
-  /// Its separate services, the second field of members; empty when it has but one, and members
-  /// have no such field.
+  /// Its separate services, the second field of members; none when it has but one, and then that
+  /// field is empty.
   package let environments: [String]
   package let tokens: TokenFormat
 
@@ -58,7 +58,7 @@ package struct Destination: Sendable, Hashable {
 
   private static func rows(of platform: Platform) -> [Row] {
     guard !platform.environments.isEmpty else {
-      return [Row(platform: platform, environment: nil, prefix: platform.name + ":")]
+      return [Row(platform: platform, environment: nil, prefix: platform.name + "::")]
     }
     return platform.environments.map {
       Row(platform: platform, environment: $0, prefix: "\(platform.name):\($0):")
