@@ -101,7 +101,7 @@ let stages: [Target] = [
   stage(
     "Deliver",
     [
-      "EventLoop", "HTTP2", "LegacyAPNs", "Model", "Telemetry", "Text", "Transport",
+      "EventLoop", "HTTP2", "Legacy", "Model", "Telemetry", "Text", "Transport",
     ]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"]),
 ]
@@ -110,13 +110,13 @@ let stages: [Target] = [
 /// works on every push.
 let platforms: [Target] = [
   platform(
-    "APNs", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"])
+    "APNs", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
+  platform("Legacy", ["Text"]),
 ]
 
 let rooms: [Target] = [
   room("Text", []),
   room("Model", ["Text", "Threads"]),
-  room("LegacyAPNs", ["Text"]),
   room("Keyspace", ["Text"]),
   room("Tokens", ["Keyspace", "Redis"]),
   room("Rules", ["Model", "Text"]),
@@ -214,7 +214,7 @@ let rooms: [Target] = [
   room(
     "Feedback",
     [
-      "Deliver", "EventLoop", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis", "Terminal",
+      "Deliver", "EventLoop", "Keyspace", "Legacy", "Model", "Record", "Redis", "Terminal",
       "Text", "Transport", "VerbSupport",
     ]),
   room("Emission", ["Ingest", "Kafka", "Model", "Terminal", "Threads"]),
@@ -284,7 +284,7 @@ let supports: [Target] = [
     [
       "APNs",
       "API", "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "HTTP2",
-      "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis",
+      "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Legacy", "Model", "Record", "Redis",
       "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "Transport", "YAML",
     ]),
   // Runs one of them on files, or, where it is built so, under libFuzzer.
@@ -359,7 +359,7 @@ let testTargets: [Target] = [
   tests("YAMLTests", ["YAML"]),
   tests("TextTests", ["Text"]),
   tests("ModelTests", ["Model"]),
-  tests("LegacyAPNsTests", ["LegacyAPNs"]),
+  tests("LegacyTests", ["Legacy"]),
   tests("KeyspaceTests", ["Checkout", "Keyspace"]),
   tests("RulesTests", ["Model", "Rules", "Text"]),
   tests("IngestTests", ["Checkout", "Ingest", "JSON", "Kafka", "Model", "Text"]),
@@ -374,7 +374,7 @@ let testTargets: [Target] = [
     "DeliverTests",
     [
       "APNs",
-      "Deliver", "EventLoop", "Fixtures", "HTTP2", "LegacyAPNs", "Model", "Text", "Threads", "TLS",
+      "Deliver", "EventLoop", "Fixtures", "HTTP2", "Legacy", "Model", "Text", "Threads", "TLS",
       "Transport",
     ]),
   tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text"]),
@@ -455,7 +455,7 @@ let testTargets: [Target] = [
   tests("LocalVerbsTests", ["APNsSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
   tests(
     "FeedbackTests",
-    ["Deliver", "EventLoop", "Feedback", "Fixtures", "LegacyAPNs", "TLS", "Transport"]),
+    ["Deliver", "EventLoop", "Feedback", "Fixtures", "Legacy", "TLS", "Transport"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "Processes", "Terminal"]),
   tests(
     "SingleRequestsTests",

@@ -1,5 +1,5 @@
 import Keyspace
-import LegacyAPNs
+import Legacy
 import Model
 import Record
 import Redis

@@ -19,7 +19,7 @@ extension DeliverBed {
     try gateway.start(on: loop, tls: certificates.server)
     let bed = try DeliverBed(loop) {
       $0.connectionsPerRoute = 1
-      $0.routes[.production] = APNsRoute(
+      $0.routes[.production] = RouteTarget(
         endpoint: gateway.endpoint, tls: certificates.client,
         interface: .binary(acceptedAfter: acceptedAfter, firstIdentifier: firstIdentifier))
     }

@@ -1,6 +1,6 @@
 import EventLoop
 import Fixtures
-import LegacyAPNs
+import Legacy
 import Model
 import Testing
 import Transport
@@ -54,7 +54,7 @@ import Transport
       let bed = try DeliverBed(
         loop, credentials: AppCredentials(APNsCredentials.certificate(identity))
       ) {
-        $0.routes[.production] = APNsRoute(
+        $0.routes[.production] = RouteTarget(
           endpoint: gateway.endpoint, tls: strange.client,
           interface: .binary(acceptedAfter: DeliverBed.acceptedAfter))
       }
@@ -268,7 +268,7 @@ import Transport
       let bed = try DeliverBed(loop) {
         $0.connectionsPerRoute = 1
         $0.streamsPerConnection = 4
-        $0.routes[.production] = APNsRoute(
+        $0.routes[.production] = RouteTarget(
           endpoint: gateway.endpoint, tls: certificates.client,
           interface: .binary(acceptedAfter: .milliseconds(100)))
       }

@@ -15,8 +15,8 @@ package enum APNsCredentials: Sendable {
   /// `authorization`; nil: it has none.
   /// - Parameter now: ms since 1970.
   package func proven(
-    _ route: APNsRoute, now: Int64
-  ) throws(SigningError) -> (route: APNsRoute, authorization: String?) {
+    _ route: RouteTarget, now: Int64
+  ) throws(SigningError) -> (route: RouteTarget, authorization: String?) {
     switch self {
     case .key(let tokens):
       let token = try tokens.token(now: now)

@@ -2,7 +2,7 @@ import Model
 import Transport
 
 package struct DeliverOptions: Sendable {
-  package var routes: [Destination: APNsRoute] = [:]
+  package var routes: [Destination: RouteTarget] = [:]
   /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts
   /// on a few.
   package var connectionsPerRoute = 2

@@ -114,7 +114,7 @@ final class ConnectionPool {
   private func connection(isForProbes: Bool) throws(HTTP2Error) -> any PushConnection {
     switch setup.target.interface {
     case .http2:
-      try APNsConnection(
+      try HTTP2Connection(
         setup, isForProbes: isForProbes, pool: self, answers: answers, losses: losses,
         signals: signals)
     case .binary(let acceptedAfter, let first):

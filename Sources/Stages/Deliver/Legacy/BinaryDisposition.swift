@@ -1,4 +1,4 @@
-import LegacyAPNs
+import Legacy
 
 extension LegacyStatus {
   /// What we do about the push that an error response names, in the words of HTTP/2's reasons; nil

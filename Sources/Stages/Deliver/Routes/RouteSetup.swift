@@ -6,7 +6,7 @@ import Transport
 /// chance.
 final class RouteSetup {
   let destination: Destination
-  let target: APNsRoute
+  let target: RouteTarget
   let account: any PlatformAccount
   /// What operators know the credentials by; nil where there are no others.
   let credentialsName: String?
@@ -18,7 +18,7 @@ final class RouteSetup {
   private let addresses: AddressBook
 
   init(
-    destination: Destination, target: APNsRoute, credentials: AppCredentials.Item,
+    destination: Destination, target: RouteTarget, credentials: AppCredentials.Item,
     options: DeliverOptions, loop: EventLoop, chance: @escaping () -> UInt64
   ) {
     self.destination = destination

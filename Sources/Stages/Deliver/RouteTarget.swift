@@ -1,7 +1,7 @@
 import Transport
 
 /// Where the pushes of one environment go.
-package struct APNsRoute: Sendable {
+package struct RouteTarget: Sendable {
   package var endpoint: Endpoint
   /// nil: the bytes are not encrypted, as in a network in memory.
   package var tls: ClientSecurity?
