@@ -60,7 +60,7 @@ package enum WorkerMetrics {
     "fanfare_pushes_suppressed_total", .counter,
     "Pushes that were not sent because a rule said so, by the rule.", labels: ["rule"])
   static let retries = MetricFamily(
-    "fanfare_apns_retries_total", .counter, "Pushes that were tried again, of settled segments.")
+    "fanfare_push_retries_total", .counter, "Pushes that were tried again, of settled segments.")
   static let credentials = MetricFamily(
     "fanfare_credentials_changes_total", .counter,
     "Changes of the files that prove to Apple who we are: used, or refused as unfit.",
@@ -74,16 +74,16 @@ package enum WorkerMetrics {
     "When the certificate for Apple that ends first does, in seconds since 1970; 0 with keys "
       + "alone, which do not end.")
   static let answers = MetricFamily(
-    "fanfare_apns_requests_total", .counter,
+    "fanfare_push_requests_total", .counter,
     "Pushes that Apple answered, by status and reason: empty for none, `Other` for one that Apple "
       + "does not document. Of what it does not document 64 of an environment and lane, the rest "
       + "with status 0. Of the binary interface: `binary-8` and the like, and 200 for its silence.",
     labels: ["status", "reason"])
   static let answerTimes = MetricFamily(
-    "fanfare_apns_request_duration_seconds", .histogram,
+    "fanfare_push_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")
   static let unknownAnswers = MetricFamily(
-    "fanfare_apns_unknown_answers_total", .counter,
+    "fanfare_push_unknown_answers_total", .counter,
     "Reasons that Apple does not document, and statuses without one: 16 of an environment and "
       + "lane, the rest as others.", labels: ["status", "reason"])
   static let stragglers = MetricFamily(
@@ -164,18 +164,18 @@ package enum WorkerMetrics {
   static let ready = MetricFamily(
     "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
-    "fanfare_apns_streams_in_flight", .gauge, "Pushes sent to Apple and not answered.")
+    "fanfare_push_streams_in_flight", .gauge, "Pushes sent to Apple and not answered.")
   static let streamLimit = MetricFamily(
-    "fanfare_apns_streams_limit", .gauge,
+    "fanfare_push_streams_limit", .gauge,
     "Pushes that may be in flight on the open connections, by Apple's settings and ours; those for "
       + "trouble, and those that only wait for their last answers, come on top.")
   static let connections = MetricFamily(
-    "fanfare_apns_connections", .gauge, "Open connections to Apple.")
+    "fanfare_push_connections", .gauge, "Open connections to Apple.")
   static let opened = MetricFamily(
-    "fanfare_apns_connections_opened_total", .counter,
+    "fanfare_push_connections_opened_total", .counter,
     "Connections to Apple that were ready for pushes.")
   static let closed = MetricFamily(
-    "fanfare_apns_connections_closed_total", .counter,
+    "fanfare_push_connections_closed_total", .counter,
     "Connections to Apple that ended, or take no more pushes: by Apple's GOAWAY, retired by us, "
       + "closed by Apple while idle, lost, or never connected.", labels: ["cause"])
   static let isReady = MetricFamily(

@@ -86,7 +86,7 @@ import Testing
       ("fanfare_pushes_suppressed_total{rule=\"quiet\"}", .suppressedQuiet),
       ("fanfare_pushes_suppressed_total{rule=\"cap\"}", .suppressedCap),
       ("fanfare_pushes_suppressed_total{rule=\"device\"}", .suppressedDevice),
-      ("fanfare_apns_retries_total", .retries),
+      ("fanfare_push_retries_total", .retries),
       ("fanfare_credentials_changes_total{result=\"replaced\"}", .credentialsReplaced),
       ("fanfare_credentials_changes_total{result=\"refused\"}", .credentialsRefused),
       ("fanfare_tokens_total{result=\"pruned\"}", .tokensPruned),

@@ -47,7 +47,7 @@ extension Oracle {
   }
 
   private static let nothing = [
-    "claims_held", "places_used", "segments_lingering", "pushes_ready", "apns_streams_in_flight",
+    "claims_held", "places_used", "segments_lingering", "pushes_ready", "push_streams_in_flight",
     "records_in_flight", "records_aside", "fanouts_active",
   ]
   private static let troubles = ["fanfare_obstacles", "fanfare_kafka_lag_events"]
@@ -59,7 +59,7 @@ extension Oracle {
     }
     let same = [
       ("partitions", "kafka_partitions"), ("records_in_flight", "records_in_flight"),
-      ("ready", "pushes_ready"), ("streams", "apns_streams_in_flight"),
+      ("ready", "pushes_ready"), ("streams", "push_streams_in_flight"),
       ("segments_lingering", "segments_lingering"),
     ]
     for (name, series) in same

@@ -119,8 +119,8 @@ extension Scenario {
       ],
       bounds: [
         .exactly(.lost, 0), .exactly(.doubled, 0), .exactly(.uncommitted, 0),
-        .most(.measured("one", series: "fanfare_apns_streams_in_flight"), 80),
-        .within(.measured("two", series: "fanfare_apns_streams_in_flight"), 1...80),
+        .most(.measured("one", series: "fanfare_push_streams_in_flight"), 80),
+        .within(.measured("two", series: "fanfare_push_streams_in_flight"), 1...80),
         .most(.lastPush("e1"), 8),
       ]),
     Scenario(
