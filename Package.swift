@@ -101,7 +101,7 @@ let stages: [Target] = [
   stage(
     "Deliver",
     [
-      "EventLoop", "HTTP2", "Legacy", "Model", "Telemetry", "Text", "Transport",
+      "EventLoop", "HTTP2", "Model", "Telemetry", "Text", "Transport",
     ]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"]),
 ]
@@ -111,7 +111,7 @@ let stages: [Target] = [
 let platforms: [Target] = [
   platform(
     "APNs", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
-  platform("Legacy", ["Text"]),
+  platform("Legacy", ["APNs", "Deliver", "EventLoop", "Model", "Text", "Transport"]),
 ]
 
 let rooms: [Target] = [
@@ -191,8 +191,8 @@ let rooms: [Target] = [
     "Assembly",
     [
       "APNs",
-      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model",
-      "Pipeline",
+      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace",
+      "Legacy", "Model", "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
       "Traces", "Transport", "Versions", "YAML",
     ]),
@@ -434,7 +434,8 @@ let testTargets: [Target] = [
     [
       "APNs",
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
-      "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "ServerProcesses",
+      "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
+      "ServerProcesses",
       "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
     ]),
   tests(

@@ -4,6 +4,7 @@ import HTTPServer
 import Ingest
 import Kafka
 import Keyspace
+import Legacy
 import Model
 import Redis
 import Render
@@ -163,7 +164,7 @@ package enum Assembly {
     RouteTarget(
       endpoint: endpoint,
       tls: try security("apns.ca_file", settings.apns.caFile, protocols: []),
-      interface: .binary(acceptedAfter: settings.apns.binaryAcceptedAfter),
+      interface: BinaryInterface(acceptedAfter: settings.apns.binaryAcceptedAfter),
       proxy: proxy(settings.apns))
   }
 

@@ -144,7 +144,7 @@ enum APNsChecks {
   ) {
     let whose = shown?.name.map { " (\($0))" } ?? ""
     let name = "\(environment.name), \(route.endpoint)\(whose)"
-    let isLegacy = route.interface != .http2
+    let isLegacy = route.interface != nil
     if isLegacy {
       list.warning(
         area, .configuration,

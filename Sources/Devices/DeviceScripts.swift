@@ -139,7 +139,8 @@ enum DeviceScripts {
     """
 
   /// A token of one destination and topic, or of any. ARGV: token, what members of the destination
-  /// begin with or nothing, topic or nothing. Answers how many bindings there were, and whether the user still has the token.
+  /// begin with or nothing, topic or nothing. Answers how many bindings there were, and whether the
+  /// user still has the token.
   private static let dropBody = """
     local problem = wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
       or may_not_drop()

@@ -271,8 +271,8 @@ extension WorkerMetrics {
         ]))
     text.append(
       rejections,
-      RejectionReason.allCases.map {
-        ([$0.name], Double(counts.rejections[Int($0.rawValue)]))
+      RejectionReason.all.map {
+        ([$0.name], Double(counts.rejections[Int($0.index)]))
       })
     text.append(
       suppressions,
@@ -379,7 +379,7 @@ extension WorkerMetrics {
     _ counts: AnswerCounts
   ) -> [(labels: [String], value: Double)] {
     let refused = counts.refused.map { refusal, count in
-      let status = (refusal.isOfGateway ? "binary-" : "") + String(refusal.status)
+      let status = (refusal.interface.map { $0 + "-" } ?? "") + String(refusal.status)
       return ([status, refusal.reason?.name ?? ""], Double(count))
     }
     return [(["200", ""], Double(counts.accepted))]

@@ -63,7 +63,7 @@ package struct CommandApple: Sendable {
     guard var route = routes[environment] else {
       throw CommandFailure(.config, "no server is configured for \(environment.name)")
     }
-    guard route.interface == .http2 else {
+    guard route.interface == nil else {
       throw CommandFailure(
         .config,
         "apns.\(environment.name).interface is binary, which answers nothing: a push by hand needs "

@@ -129,7 +129,7 @@ extension SingleRequest: ConnectionDelegate {
     openedAt = loop.now
     reply.connectMilliseconds = Int((openedAt &- startedAt) / 1_000_000)
     // A gateway of the binary interface says nothing, whatever one asks.
-    guard route.interface == .http2 else { return finish() }
+    guard route.interface == nil else { return finish() }
     do {
       try ask()
     } catch {

@@ -1,4 +1,5 @@
 import EventLoop
+import Legacy
 import Testing
 
 @testable import Deliver
@@ -21,7 +22,7 @@ extension DeliverBed {
       $0.connectionsPerRoute = 1
       $0.routes[.production] = RouteTarget(
         endpoint: gateway.endpoint, tls: certificates.client,
-        interface: .binary(acceptedAfter: acceptedAfter, firstIdentifier: firstIdentifier))
+        interface: BinaryInterface(acceptedAfter: acceptedAfter, firstIdentifier: firstIdentifier))
     }
     return (bed, gateway)
   }

@@ -216,3 +216,7 @@ final class Notices: Sendable {
   }
   var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
 }
+
+extension RouteName {
+  static let production = RouteName(destination: .production, credentials: 0)
+}

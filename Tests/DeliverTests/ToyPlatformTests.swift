@@ -10,14 +10,17 @@ import Transport
 /// A platform that nobody has, to show what one takes: a description, an account, and ten lines of
 /// wire format.
 private struct ToyAccount: PlatformAccount {
-  static let description = Platform(name: "toy", tokens: .opaque(maximumBytes: 64))
+  static let description = Platform(
+    name: "toy", tokens: .opaque(maximumBytes: 64), reasons: ["Gone", "Busy"])
+  private static let gone = RejectionReason(named: "Gone", of: description)
+  private static let busy = RejectionReason(named: "Busy", of: description)
 
   final class Key: Credential {
     let text = "open sesame"
   }
 
   struct Shown: ShownCredentials {
-    func security(for interface: APNsInterface) -> ClientSecurity? { nil }
+    func security(over protocols: [String]) -> ClientSecurity? { nil }
     mutating func show(_ credential: any Credential, at now: UInt64) {}
     func mayShow(_ credential: any Credential, at now: UInt64) -> Bool { true }
   }
@@ -60,9 +63,9 @@ private struct ToyAccount: PlatformAccount {
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
     let counted = AnswerCounts.Refusal(status: answer.status, reason: nil)
     guard answer.status == 404 else {
-      return AnswerMeaning(.retry(.serviceUnavailable), counted: counted, isDocumented: true)
+      return AnswerMeaning(.retry(Self.busy), counted: counted, isDocumented: true)
     }
-    return AnswerMeaning(.prune(.unregistered), counted: counted, isDocumented: true, goneSince: 7)
+    return AnswerMeaning(.prune(Self.gone), counted: counted, isDocumented: true, goneSince: 7)
   }
 
   func retryLimit(of reason: RejectionReason) -> RetryLimit? { nil }

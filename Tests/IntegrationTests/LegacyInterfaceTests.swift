@@ -1,6 +1,7 @@
 import APNsSimulator
 import Deliver
 import Feedback
+import Legacy
 import Pipeline
 import Record
 import TestBed
@@ -21,7 +22,8 @@ import Transport
     return try await bed.startWorker {
       $0.deliver.routes = [
         .production: RouteTarget(
-          endpoint: endpoint, tls: security, interface: .binary(acceptedAfter: acceptedAfter))
+          endpoint: endpoint, tls: security,
+          interface: BinaryInterface(acceptedAfter: acceptedAfter))
       ]
     }
   }

@@ -48,7 +48,7 @@ import Testing
       #expect(lines.contains { $0.hasPrefix("\(series){") || $0.hasPrefix("\(series) ") })
     }
     #expect(lines.count { $0.hasPrefix("# TYPE") } == WorkerMetrics.all.count)
-    for reason in RejectionReason.allCases {
+    for reason in RejectionReason.all {
       #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"\(reason.name)\"} 0"))
     }
   }
@@ -57,7 +57,7 @@ import Testing
   @Test func everyCounterIsShown() {
     let counters = WorkerCounters()
     for counter in WorkerCounter.allCases { counters.add(counter, 1000 + counter.rawValue) }
-    counters.addRejected(reason: RejectionReason.unregistered.rawValue, 7)
+    counters.addRejected(reason: RejectionReason.unregistered.index, 7)
     counters.addDeadLetter(code: 1)
     let lines = lines(figures(counters))
     let shown: [(String, WorkerCounter)] = [
@@ -181,7 +181,7 @@ import Testing
     counts.refuse(.init(status: 410, reason: .unregistered))
     counts.refuse(.init(status: 502, reason: nil))
     counts.refuse(.init(status: 502, reason: nil))
-    counts.refuse(.init(status: 200, reason: nil, isOfGateway: true))
+    counts.refuse(.init(status: 200, reason: nil, interface: "binary"))
     let series = WorkerMetrics.answerSeries(counts)
     #expect(
       series.map(\.labels) == [

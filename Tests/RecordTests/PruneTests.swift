@@ -225,7 +225,8 @@ import Testing
         _ = try await redis.ask(
           "SET", keyspace.tokenOwner(token: Binding.token(ofMember: member)), "u")
       }
-      let gone = TokenVerdict(user: "u", member: members[0], finding: .gone(since: noon))
+      let gone = TokenVerdict(
+        user: "u", member: members[0], finding: .gone(since: noon, reason: .unregistered))
       #expect(try await record.prune([gone], source: "e1 0", now: noon).pruned == 1)
       #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "x:one")) == nil)
       #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "y:one")) == "u")

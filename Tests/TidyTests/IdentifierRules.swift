@@ -12,7 +12,6 @@ enum IdentifierRules {
   private static let allowed: [String: String] = [
     "Sources/Model/PushRates.swift": "bundle ids of the configuration",
     "Sources/Model/Event.swift": "names of placeholders",
-    "Sources/Model/RejectionReason.swift": "Apple's reasons",
     "Sources/Stages/Record/Reading/Statistics.swift": "codes of errors",
     "Sources/Stages/Record/Reading/FanOutStatus.swift": "names of counters",
     "Sources/Stages/Record/OpenSegments.swift": "names of segments, which are ours",

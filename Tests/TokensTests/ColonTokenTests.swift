@@ -9,12 +9,12 @@ import Testing
 
 /// A platform whose tokens may hold colons: `x:one` ends as `one` does, and is another token.
 @Suite struct ColonTokenTests {
-  private static let toy = Destination.add(
-    Platform(name: "toy", tokens: .opaque(maximumBytes: 64)))[0]
+  private static let platform = Destination.add(
+    Platform(name: "colon", tokens: .opaque(maximumBytes: 64)))[0]
   private static let earlier: Int64 = 1_767_225_600_000
 
   private static func binding(_ token: String) throws -> Binding {
-    try #require(Binding(destination: toy, topic: "a.b", token: token))
+    try #require(Binding(destination: platform, topic: "a.b", token: token))
   }
 
   private struct Users {

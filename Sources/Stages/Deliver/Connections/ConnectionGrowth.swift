@@ -1,5 +1,5 @@
 /// How many ordinary connections a route has: one more while those that it has take nothing more
-/// and pushes wait, one fewer when it is not needed. Apple asks to spread pushes over many
+/// and pushes wait, one fewer when it is not needed. Pushes are spread over many
 /// connections, and takes opening and closing them quickly for an attack: so it grows in seconds,
 /// and shrinks in minutes. A pure machine; times are monotonic nanoseconds.
 struct ConnectionGrowth {

@@ -3,7 +3,7 @@ import HTTP2
 import Model
 import Transport
 
-/// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and
+/// One HTTP/2 connection with the pushes in flight on it: joins transport, session and
 /// slots. It says what happened to its route's pool and judges, which decide. Confined to its
 /// lane's loop.
 final class HTTP2Connection: PushConnection {

@@ -31,13 +31,21 @@ final class RouteSetup {
     addresses = AddressBook(firstTurn: Int(chance() & 0xFFFF))
   }
 
+  /// Of its platform's destinations the first: most pushes go there.
+  var isFirst: Bool {
+    Destination.all.first { $0.platform == destination.platform } == destination
+  }
+
+  /// How long a push that is taken has no answer for want of any.
+  var silence: Duration { target.interface?.silence ?? .zero }
+
   /// Another connection to the route's server; `connect` starts it.
   /// - Parameter shown: what it shows the server.
   func makeTransport(
     _ delegate: any ConnectionDelegate, _ shown: any ShownCredentials
   ) -> Connection {
     Connection(
-      to: target.endpoint, tls: shown.security(for: target.interface) ?? target.tls,
+      to: target.endpoint, tls: shown.security(over: target.applicationProtocols) ?? target.tls,
       options: target.transport(connectTimeout: options.connectTimeout), addresses: addresses,
       loop: loop, delegate: delegate)
   }
