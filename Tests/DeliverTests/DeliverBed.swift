@@ -217,6 +217,19 @@ final class Notices: Sendable {
   var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
 }
 
+/// Of all platforms.
+extension DeliverStage {
+  private var total: PlatformFigures {
+    figures.values.reduce(into: PlatformFigures()) { $0.add($1) }
+  }
+
+  var inFlight: Int { total.inFlight }
+  var openConnections: Int { total.openConnections }
+  var connectionCounts: ConnectionCounts { total.connectionCounts }
+  var answerCounts: AnswerCounts { total.answerCounts }
+  var unknownAnswers: UnknownAnswers { total.unknownAnswers }
+}
+
 extension RouteName {
   static let production = RouteName(destination: .production, credentials: 0)
 }

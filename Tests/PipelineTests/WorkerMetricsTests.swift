@@ -49,7 +49,8 @@ import Testing
     }
     #expect(lines.count { $0.hasPrefix("# TYPE") } == WorkerMetrics.all.count)
     for reason in RejectionReason.all {
-      #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"\(reason.name)\"} 0"))
+      let labels = "platform=\"\(reason.platform ?? "")\",reason=\"\(reason.name)\""
+      #expect(lines.contains("fanfare_pushes_rejected_total{\(labels)} 0"))
     }
   }
 
@@ -107,7 +108,8 @@ import Testing
     }
     let rejected = 1007 + WorkerCounter.pushesRejected.rawValue
     #expect(lines.contains("fanfare_pushes_total{outcome=\"rejected\"} \(rejected)"))
-    #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"Unregistered\"} 7"))
+    #expect(
+      lines.contains("fanfare_pushes_rejected_total{platform=\"apns\",reason=\"Unregistered\"} 7"))
     #expect(lines.contains("fanfare_dlq_messages_total{error_code=\"tombstone\"} 0"))
     #expect(lines.contains("fanfare_dlq_messages_total{error_code=\"too_large\"} 1"))
     #expect(IngestError.Code.allCases.count <= WorkerCounters.maximumCodes)

@@ -1,6 +1,5 @@
 import EventLoop
 import Model
-import Telemetry
 
 /// The sending end of a lane: takes batches of rendered pushes, keeps the servers' streams full,
 /// and settles each push with its outcome. Steps of a push: admit → wait for a stream → send →
@@ -67,30 +66,12 @@ package final class DeliverStage {
 
   /// Pushes that wait for a stream.
   package var readyCount: Int { routes.all.reduce(0) { $0 + $1.readyCount } }
-  /// Streams in flight.
-  package var inFlight: Int { routes.all.reduce(0) { $0 + $1.inFlight } }
-  package var openConnections: Int { routes.all.reduce(0) { $0 + $1.openConnections } }
-  /// Streams that may be in flight on those.
-  package var streamLimit: Int { routes.all.reduce(0) { $0 + $1.streamLimit } }
 
-  /// How long servers took to answer since the lane began.
-  package var answerTimes: Histogram {
-    routes.all.reduce(Histogram.answerTimes) { $0 + $1.answerTimes }
-  }
-
-  /// Of connections since the lane began.
-  package var connectionCounts: ConnectionCounts {
-    routes.all.reduce(into: ConnectionCounts()) { $0.add($1.connectionCounts) }
-  }
-
-  /// What servers answered since the lane began.
-  package var answerCounts: AnswerCounts {
-    routes.all.reduce(into: AnswerCounts()) { $0.add($1.answerCounts) }
-  }
-
-  /// What servers said since the lane began that is not documented.
-  package var unknownAnswers: UnknownAnswers {
-    routes.all.reduce(into: UnknownAnswers()) { $0.add($1.unknownAnswers) }
+  /// Of each platform that there are routes to, by its name.
+  package var figures: [String: PlatformFigures] {
+    routes.all.reduce(into: [:]) {
+      $0[$1.destination.platform.name, default: PlatformFigures()].add($1.figures)
+    }
   }
 
   /// What keeps pushes from being sent; empty when all is well.

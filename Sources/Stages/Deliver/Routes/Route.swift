@@ -251,13 +251,18 @@ final class Route {
 
   var isOpen: Bool { topics.isOpen }
   var readyCount: Int { topics.readyCount }
-  var answerTimes: Histogram { answers.answerTimes }
-  var answerCounts: AnswerCounts { answers.answerCounts }
-  var unknownAnswers: UnknownAnswers { answers.unknownAnswers }
-  var inFlight: Int { pool.places.inFlight }
-  var openConnections: Int { pool.places.openCount }
-  var streamLimit: Int { pool.places.streamLimit }
-  var connectionCounts: ConnectionCounts { pool.places.counts }
+  var figures: PlatformFigures {
+    var figures = PlatformFigures()
+    figures.inFlight = pool.places.inFlight
+    figures.openConnections = pool.places.openCount
+    figures.streamLimit = pool.places.streamLimit
+    figures.answerTimes = answers.answerTimes
+    figures.connectionCounts = pool.places.counts
+    figures.answerCounts = answers.answerCounts
+    figures.unknownAnswers = answers.unknownAnswers
+    return figures
+  }
+
   var obstacles: [RouteObstacle] { obstacleList.all }
 
   func isClosed(for topic: String) -> Bool {
