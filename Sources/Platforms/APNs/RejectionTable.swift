@@ -3,6 +3,9 @@ import JSON
 import Model
 import Text
 
+/// What follows from each status and reason of "Handling notification responses from APNs". Apple's
+/// own advice is to retry 5xx after 15 minutes, longer than go-live news lives; ours is a short
+/// jittered back-off inside the event's time, then `expired`.
 package enum RejectionTable {
   /// Those of "Handling notification responses from APNs".
   static let statuses: Set = [400, 403, 404, 405, 410, 413, 429, 500, 503]
