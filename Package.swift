@@ -103,7 +103,7 @@ let stages: [Target] = [
   stage(
     "Deliver",
     [
-      "EventLoop", "HTTP2", "LegacyAPNs", "Model", "Telemetry", "Text", "Transport",
+      "EventLoop", "HTTP2", "Model", "Telemetry", "Text", "Transport",
     ]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"]),
 ]
@@ -112,13 +112,13 @@ let stages: [Target] = [
 /// works on every push.
 let platforms: [Target] = [
   platform(
-    "APNs", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"])
+    "APNs", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
+  platform("Legacy", ["APNs", "Deliver", "EventLoop", "Model", "Text", "Transport"]),
 ]
 
 let rooms: [Target] = [
   room("Text", []),
   room("Model", ["Text", "Threads"]),
-  room("LegacyAPNs", ["Text"]),
   room("Keyspace", ["Text"]),
   room("Tokens", ["Keyspace", "Redis"]),
   room("Rules", ["Model", "Text"]),
@@ -193,8 +193,8 @@ let rooms: [Target] = [
     "Assembly",
     [
       "APNs",
-      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model",
-      "Pipeline",
+      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace",
+      "Legacy", "Model", "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
       "Traces", "Transport", "Versions", "YAML",
     ]),
@@ -216,7 +216,7 @@ let rooms: [Target] = [
   room(
     "Feedback",
     [
-      "Deliver", "EventLoop", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis", "Terminal",
+      "Deliver", "EventLoop", "Keyspace", "Legacy", "Model", "Record", "Redis", "Terminal",
       "Text", "Transport", "VerbSupport",
     ]),
   room("Emission", ["Ingest", "Kafka", "Model", "Terminal", "Threads"]),
@@ -286,7 +286,7 @@ let supports: [Target] = [
     [
       "APNs",
       "API", "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "HTTP2",
-      "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis",
+      "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Legacy", "Model", "Record", "Redis",
       "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "Transport", "YAML",
     ]),
   // Runs one of them on files, or, where it is built so, under libFuzzer.
@@ -361,7 +361,7 @@ let testTargets: [Target] = [
   tests("YAMLTests", ["YAML"]),
   tests("TextTests", ["Text"]),
   tests("ModelTests", ["Model"]),
-  tests("LegacyAPNsTests", ["LegacyAPNs"]),
+  tests("LegacyTests", ["Legacy"]),
   tests("KeyspaceTests", ["Checkout", "Keyspace"]),
   tests("RulesTests", ["Model", "Rules", "Text"]),
   tests("IngestTests", ["Checkout", "Ingest", "JSON", "Kafka", "Model", "Text"]),
@@ -376,7 +376,7 @@ let testTargets: [Target] = [
     "DeliverTests",
     [
       "APNs",
-      "Deliver", "EventLoop", "Fixtures", "HTTP2", "LegacyAPNs", "Model", "Text", "Threads", "TLS",
+      "Deliver", "EventLoop", "Fixtures", "HTTP2", "Legacy", "Model", "Text", "Threads", "TLS",
       "Transport",
     ]),
   tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text"]),
@@ -436,7 +436,8 @@ let testTargets: [Target] = [
     [
       "APNs",
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
-      "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "ServerProcesses",
+      "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
+      "ServerProcesses",
       "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
     ]),
   tests(
@@ -457,7 +458,7 @@ let testTargets: [Target] = [
   tests("LocalVerbsTests", ["APNsSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
   tests(
     "FeedbackTests",
-    ["Deliver", "EventLoop", "Feedback", "Fixtures", "LegacyAPNs", "TLS", "Transport"]),
+    ["Deliver", "EventLoop", "Feedback", "Fixtures", "Legacy", "TLS", "Transport"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "Processes", "Terminal"]),
   tests(
     "SingleRequestsTests",

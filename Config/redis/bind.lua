@@ -97,7 +97,7 @@ local owner = redis.call('GET', owner_key)
 if owner == '' then owner = false end
 
 local function is_of_token(binding)
-  return string.sub(binding, -#token - 1) == ':' .. token
+  return string.match(binding, '^[^:]*:[^:]*:[^:]*:(.*)$') == token
 end
 
 -- Who has to leave the token: who owned it, and whom an earlier move that broke off has left over.

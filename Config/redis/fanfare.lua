@@ -113,7 +113,7 @@ local function device(KEYS, ARGV)
   if owner == '' then owner = false end
 
   local function is_of_token(binding)
-    return string.sub(binding, -#token - 1) == ':' .. token
+    return string.match(binding, '^[^:]*:[^:]*:[^:]*:(.*)$') == token
   end
 
   -- Who has to leave the token: who owned it, and whom an earlier move that broke off has left over.

@@ -65,7 +65,7 @@ package enum SendVerb {
 
   /// The request as it would go out.
   static func show(
-    _ request: AppleRequest, to route: APNsRoute, asJSON: Bool, _ invocation: Invocation
+    _ request: AppleRequest, to route: RouteTarget, asJSON: Bool, _ invocation: Invocation
   ) {
     if asJSON {
       invocation.output.line(RequestText.json(request, to: route.endpoint).serialized())

@@ -4,6 +4,7 @@ import HTTPServer
 import Ingest
 import Kafka
 import Keyspace
+import Legacy
 import Model
 import Redis
 import Render
@@ -134,14 +135,14 @@ package enum Assembly {
 
   package static func deliverRoutes(
     _ settings: Settings
-  ) throws(SettingsError) -> [Destination: APNsRoute] {
+  ) throws(SettingsError) -> [Destination: RouteTarget] {
     let apns = settings.apns
     let tls = try security("apns.ca_file", apns.caFile, protocols: ["h2"])
     let proxy = proxy(apns)
-    func route(_ server: Settings.APNs.Server) throws(SettingsError) -> APNsRoute {
+    func route(_ server: Settings.APNs.Server) throws(SettingsError) -> RouteTarget {
       let endpoint = Endpoint(host: server.host, port: server.port)
       guard server.interface == .binary else {
-        return APNsRoute(endpoint: endpoint, tls: tls, proxy: proxy)
+        return RouteTarget(endpoint: endpoint, tls: tls, proxy: proxy)
       }
       return try legacyRoute(settings, endpoint)
     }
@@ -159,18 +160,18 @@ package enum Assembly {
   /// To a gateway of the legacy binary interface, which agrees on no protocol in TLS.
   private static func legacyRoute(
     _ settings: Settings, _ endpoint: Endpoint
-  ) throws(SettingsError) -> APNsRoute {
-    APNsRoute(
+  ) throws(SettingsError) -> RouteTarget {
+    RouteTarget(
       endpoint: endpoint,
       tls: try security("apns.ca_file", settings.apns.caFile, protocols: []),
-      interface: .binary(acceptedAfter: settings.apns.binaryAcceptedAfter),
+      interface: BinaryInterface(acceptedAfter: settings.apns.binaryAcceptedAfter),
       proxy: proxy(settings.apns))
   }
 
   /// To a feedback service of the legacy binary interface.
   package static func feedbackRoute(
     _ settings: Settings, host: String, port: Int
-  ) throws(SettingsError) -> APNsRoute {
+  ) throws(SettingsError) -> RouteTarget {
     try legacyRoute(settings, Endpoint(host: host, port: port))
   }
 

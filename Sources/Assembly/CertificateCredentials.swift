@@ -117,7 +117,7 @@ package final class CertificateCredentials: CredentialFiles {
       let read = try ClientCertificate(file: file.bytes, passphrase: file.passphrase)
       let certificate = ClientIdentity.Certificate(
         http2: try TLSClientContext(caFile: caFile, alpn: ["h2"], certificate: read),
-        binary: try TLSClientContext(caFile: caFile, alpn: [], certificate: read),
+        withoutProtocol: try TLSClientContext(caFile: caFile, alpn: [], certificate: read),
         expiresAt: read.contents.expiresAt * 1000, words: read.contents.words)
       return (certificate, read.contents)
     } catch {

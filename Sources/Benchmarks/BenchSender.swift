@@ -30,7 +30,7 @@ package enum BenchSender {
     _ count: Int, to simulator: SimulatorProcess, _ loop: EventLoop
   ) async throws(LocalRunError) -> JSONOutput {
     var options = DeliverOptions(wallClock: { WallClock.nowMilliseconds() })
-    options.routes[.production] = APNsRoute(endpoint: simulator.endpoint, tls: simulator.trust)
+    options.routes[.production] = RouteTarget(endpoint: simulator.endpoint, tls: simulator.trust)
     options.connectionsPerRoute = BenchTraffic.connections
     options.streamsPerConnection = BenchTraffic.streamsPerConnection
     // Nothing leaves its segment here, however long connecting takes under a profiler.

@@ -98,7 +98,7 @@ enum APNsChecks {
     deniesWarnings: Bool, now: Int64
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
-    let routes: [Destination: APNsRoute]
+    let routes: [Destination: RouteTarget]
     do {
       routes = try Assembly.deliverRoutes(settings)
     } catch {
@@ -109,7 +109,7 @@ enum APNsChecks {
     // Without credentials one can see whether the servers are there.
     let all = credentials.isEmpty ? [nil] : credentials.map { Optional($0) }
     for shown in all {
-      var asked: [APNsRoute] = []
+      var asked: [RouteTarget] = []
       for environment in Destination.all {
         guard let route = routes[environment] else { continue }
         // A simulator stands for both.
@@ -122,7 +122,7 @@ enum APNsChecks {
   }
 
   private static func ask(
-    _ route: APNsRoute, _ environment: Destination, _ shown: CheckedCredentials?,
+    _ route: RouteTarget, _ environment: Destination, _ shown: CheckedCredentials?,
     timeout: Duration, now: Int64, _ list: inout CheckList
   ) async {
     do {
@@ -139,12 +139,12 @@ enum APNsChecks {
   }
 
   private static func tell(
-    _ answer: AppleReply, _ environment: Destination, _ route: APNsRoute,
+    _ answer: AppleReply, _ environment: Destination, _ route: RouteTarget,
     _ shown: CheckedCredentials?, _ list: inout CheckList
   ) {
     let whose = shown?.name.map { " (\($0))" } ?? ""
     let name = "\(environment.name), \(route.endpoint)\(whose)"
-    let isLegacy = route.interface != .http2
+    let isLegacy = route.interface != nil
     if isLegacy {
       list.warning(
         area, .configuration,

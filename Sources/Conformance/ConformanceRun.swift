@@ -36,7 +36,7 @@ package struct ConformanceRun: Sendable {
   private static let timeout: Duration = .seconds(10)
 
   private let address: APNsSimulatorAddress
-  private let route: APNsRoute
+  private let route: RouteTarget
   /// In the place of the route's, for connections that show a certificate.
   private let certificates: [ConformanceRow.Credential: TLSClientContext]
   private let key: ES256Key
@@ -53,7 +53,7 @@ package struct ConformanceRun: Sendable {
     self.nowSeconds = nowSeconds
     key = try ES256Key(pem: files.key)
     otherKey = try ES256Key.generate()
-    route = APNsRoute(
+    route = RouteTarget(
       endpoint: Endpoint(host: address.host, port: address.port),
       tls: try TLSClientContext(caFile: address.authorityFile, alpn: ["h2"]))
     let strange = try ThrowAwayAuthority(hosts: []).client(

@@ -8,19 +8,19 @@ import Tokens
 /// it.
 enum DeviceScripts {
   static let take = RedisScript(
-    KeyTypeScript.wrong + TokenScripts.userFunctions + late + takeBody)
+    KeyTypeScript.wrong + TokenScripts.tokenOf + TokenScripts.userFunctions + late + takeBody)
   static let replace = RedisScript(
-    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.holding
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.tokenOf + TokenScripts.holding
       + TokenScripts.userFunctions + late + replaceBody)
   static let drop = RedisScript(
-    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.holding
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.tokenOf + TokenScripts.holding
       + TokenScripts.userFunctions + dropBody)
   static let restore = RedisScript(
-    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.userFunctions + late
-      + restoreBody)
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.tokenOf
+      + TokenScripts.userFunctions + late + restoreBody)
 
   static let profile = RedisScript(profileBody)
-  static let lastBound = RedisScript(clock + lastBoundBody)
+  static let lastBound = RedisScript(TokenScripts.tokenOf + clock + lastBoundBody)
 
   /// By Redis' clock. What is said to come from the future is no time.
   private static let clock = """
@@ -34,12 +34,12 @@ enum DeviceScripts {
   /// with more devices than we write.
   private static let lastBoundBody = """
     if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[2]) then return 'many' end
-    local ending, last = ':' .. ARGV[1], false
+    local last = false
     local times = redis.call('HGETALL', KEYS[1])
     for i = 1, #times, 2 do
       local at = tonumber(times[i + 1])
       local is_possible = at and at >= \(BindingTime.earliest) and at <= latest
-      if string.sub(times[i], -#ending) == ending and is_possible and (not last or at > last) then
+      if token_of(times[i]) == ARGV[1] and is_possible and (not last or at > last) then
         last = at
       end
     end
@@ -73,7 +73,7 @@ enum DeviceScripts {
   private static let late =
     clock + """
       local function is_late(member, number, is_returning)
-        local token = string.match(member, '[^:]*$')
+        local token = token_of(member)
         local last = moved_to(token)
         if last > tonumber(number) then return true end
         if last > 0 or is_returning == '1' then remember(token, number) end
@@ -135,27 +135,28 @@ enum DeviceScripts {
     end
     redis.call('HDEL', KEYS[3], member)
     redis.call('SADD', KEYS[1], member)
-    return {removed, has(KEYS[1], old) and 1 or 0}
+    return {removed, has(KEYS[1], token_of(old)) and 1 or 0}
     """
 
-  /// A token of one environment and topic, or of any. ARGV: token, environment or nothing, topic or
-  /// nothing. Answers how many bindings there were, and whether the user still has the token.
+  /// A token of one destination and topic, or of any. ARGV: token, what members of the destination
+  /// begin with or nothing, topic or nothing. Answers how many bindings there were, and whether the
+  /// user still has the token.
   private static let dropBody = """
     local problem = wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
       or may_not_drop()
     if problem then return problem end
-    local ending, removed = ':' .. ARGV[1], 0
+    local removed = 0
     for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
       for _, member in ipairs(redis.call(command, KEYS[place])) do
-        local environment, topic = string.match(member, '^[^:]*:([^:]*):([^:]*):')
-        if string.sub(member, -#ending) == ending
-            and (ARGV[2] == '' or ARGV[2] == environment)
+        local topic = string.match(member, '^[^:]*:[^:]*:([^:]*):')
+        if token_of(member) == ARGV[1]
+            and string.sub(member, 1, #ARGV[2]) == ARGV[2]
             and (ARGV[3] == '' or ARGV[3] == topic) then
           removed = removed + drop(member)
         end
       end
     end
-    return {removed, has(KEYS[1], ending) and 1 or 0}
+    return {removed, has(KEYS[1], ARGV[1]) and 1 or 0}
     """
 
   /// Gives back what was quarantined or pruned. The time of the binding is what it was, so that a

@@ -110,7 +110,7 @@ struct TokenBinder {
   ) async throws(DevicesError) -> Int {
     let answer = try await redis.reply(
       to: DeviceScripts.drop, keys: keyspace.movingKeys(user: user),
-      arguments: [token, environment?.name ?? "", topic ?? ""])
+      arguments: [token, environment?.memberPrefix ?? "", topic ?? ""])
     if answer[1].integer == 0 { try await release(token, user) }
     return Int(answer[0].integer ?? 0)
   }

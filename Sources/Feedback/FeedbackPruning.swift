@@ -1,5 +1,5 @@
 import Keyspace
-import LegacyAPNs
+import Legacy
 import Model
 import Record
 import Redis
@@ -76,7 +76,8 @@ package struct FeedbackPruning {
       }
       if members.isEmpty { counts.unknown += 1 }
       verdicts += members.map {
-        TokenVerdict(user: one.user, member: $0, finding: .gone(since: one.since))
+        TokenVerdict(
+          user: one.user, member: $0, finding: .gone(since: one.since, reason: .unregistered))
       }
     }
     return verdicts

@@ -1,6 +1,6 @@
 import Deliver
 import EventLoop
-import LegacyAPNs
+import Legacy
 import Text
 import Transport
 
@@ -24,7 +24,7 @@ package final class FeedbackStream {
     var tuples = 500_000
   }
 
-  private let route: APNsRoute
+  private let route: RouteTarget
   private let loop: EventLoop
   private var reading = Reading()
   private var reader = FeedbackReader()
@@ -34,7 +34,7 @@ package final class FeedbackStream {
   private var continuation: CheckedContinuation<Void, Never>?
   private let limits: Limits
 
-  init(_ route: APNsRoute, limits: Limits, loop: EventLoop) {
+  init(_ route: RouteTarget, limits: Limits, loop: EventLoop) {
     self.route = route
     self.limits = limits
     self.loop = loop
@@ -42,7 +42,7 @@ package final class FeedbackStream {
 
   /// Reads it on a loop of its own.
   /// - Parameter timeout: for the connection, and then between two pieces.
-  package static func read(_ route: APNsRoute, timeout: Duration) async -> Reading {
+  package static func read(_ route: RouteTarget, timeout: Duration) async -> Reading {
     await EventLoop.temporary("feedback") { (_: isolated LoopActor, loop: EventLoop) async in
       await FeedbackStream(route, limits: Limits(timeout: timeout), loop: loop).read()
     }

@@ -45,10 +45,16 @@ package struct Binding: Sendable, Equatable, Hashable {
     guard let destination = Destination(ofMember: member) else { return nil }
     let rest = member.utf8.dropFirst(destination.memberPrefix.utf8.count)
     guard let colon = rest.firstIndex(of: 0x3A) else { return nil }
-    // The last field is the rest, whatever it holds.
     self.init(
       destination: destination, topic: String(rest[..<colon]) ?? "",
       token: String(rest[rest.index(after: colon)...]) ?? "")
+  }
+
+  /// The last field of a member is the rest of the text, whatever it holds: tokens may hold colons.
+  /// Of what is no member, all.
+  package static func token(ofMember member: String) -> String {
+    let fields = member.utf8.split(separator: 0x3A, maxSplits: 3, omittingEmptySubsequences: false)
+    return fields.count == 4 ? String(fields[3]) ?? member : member
   }
 
   package static func isTopic(_ text: String) -> Bool {
@@ -56,7 +62,7 @@ package struct Binding: Sendable, Equatable, Hashable {
       && text.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
   }
 
-  /// The platform, its environment if it has several, the topic, the token:
+  /// The platform, its environment, the topic, the token:
   /// `apns:production:com.example.app:00ff…`.
   package var member: String { destination.memberPrefix + topic + ":" + token }
 }
@@ -91,7 +97,9 @@ extension Platform.TokenFormat {
         wrong |= (isDigit | isLetter) ^ 1
       }
     case .opaque:
-      for byte in bytes { wrong |= byte &- 0x21 < 0x5E ? 0 : 1 }
+      for byte in bytes {
+        wrong |= byte &- 0x21 < 0x5E && byte != 0x7B && byte != 0x7D ? 0 : 1
+      }
     }
     return wrong == 0
   }

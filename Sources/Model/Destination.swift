@@ -1,14 +1,14 @@
 import Threads
 
 /// A push service that Fanfare sends to, as far as every room needs to know it: how a device's
-/// token is written and stored. How its requests and answers look is known to its room under
-/// `Sources/Platforms` alone.
+/// token is written and stored, and what its reasons are called. How its requests look, and what
+/// its answers mean, is known to its room under `Sources/Platforms` alone.
 package struct Platform: Sendable, Equatable {
   /// How a device's token is written; the platform's own rule, checked wherever one comes in.
   package enum TokenFormat: Sendable, Equatable {
     /// Hex digits, an even number of them; stored in lower case.
     case hex(maximumBytes: Int)
-    /// Any visible ASCII, stored as given.
+    /// Any visible ASCII but braces, stored as given: a token's key has it in its hash tag.
     case opaque(maximumBytes: Int)
 
     package var maximumBytes: Int {
@@ -20,20 +20,35 @@ package struct Platform: Sendable, Equatable {
 
   /// The first field of members of a user's set of bindings: lower-case letters.
   package let name: String
-  /// Its separate services, the second field of members; empty when it has but one, and members
-  /// have no such field.
+  /// Its separate services, the second field of members; none when it has but one, and then that
+  /// field is empty.
   package let environments: [String]
   package let tokens: TokenFormat
+  /// Why it rejects a push, as it spells it: what is counted.
+  package let reasons: [String]
 
-  package init(name: String, environments: [String] = [], tokens: TokenFormat) {
+  package init(
+    name: String, environments: [String] = [], tokens: TokenFormat, reasons: [String] = []
+  ) {
     self.name = name
     self.environments = environments
     self.tokens = tokens
+    self.reasons = reasons
   }
 
   /// Apple: "never assume a size"; 512 digits are four times today's.
   package static let apns = Platform(
-    name: "apns", environments: ["production", "sandbox"], tokens: .hex(maximumBytes: 512))
+    name: "apns", environments: ["production", "sandbox"], tokens: .hex(maximumBytes: 512),
+    reasons: [
+      "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority",
+      "BadTopic", "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType",
+      "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "TopicDisallowed", "BadCertificate",
+      "BadCertificateEnvironment", "ExpiredProviderToken", "Forbidden", "InvalidProviderToken",
+      "MissingProviderToken", "UnrelatedKeyIdInToken", "BadEnvironmentKeyIdInToken", "BadPath",
+      "MethodNotAllowed", "ExpiredToken", "Unregistered", "PayloadTooLarge",
+      "TooManyProviderTokenUpdates", "TooManyRequests", "InternalServerError",
+      "ServiceUnavailable", "Shutdown",
+    ])
 }
 
 /// Where a push goes: a platform, and one of its environments. An index, so that a push carries one
@@ -58,7 +73,7 @@ package struct Destination: Sendable, Hashable {
 
   private static func rows(of platform: Platform) -> [Row] {
     guard !platform.environments.isEmpty else {
-      return [Row(platform: platform, environment: nil, prefix: platform.name + ":")]
+      return [Row(platform: platform, environment: nil, prefix: platform.name + "::")]
     }
     return platform.environments.map {
       Row(platform: platform, environment: $0, prefix: "\(platform.name):\($0):")
@@ -75,6 +90,7 @@ package struct Destination: Sendable, Hashable {
           !(shipped + added).contains { $0.platform.name == platform.name },
           "two platforms have one name")
         added += Self.rows(of: platform)
+        RejectionReason.add(platform)
         precondition(
           shipped.count + added.count <= maximum, "there are more destinations than counters")
       }

@@ -9,7 +9,7 @@ package final class SegmentTally {
   /// `pushes = accepted + rejected + expired + cancelled + suppressed` once the segment settles.
   package var pushes = 0
   package private(set) var accepted = 0
-  package private(set) var rejected = [Int](repeating: 0, count: RejectionReason.allCases.count)
+  package private(set) var rejected = [Int](repeating: 0, count: RejectionReason.maximum)
   package private(set) var expired = 0
   package private(set) var cancelled = 0
   package private(set) var suppressions = SuppressionCounts()
@@ -145,7 +145,7 @@ package final class SegmentTally {
   package func count(_ outcome: Outcome, times: Int = 1) {
     switch outcome {
     case .accepted: accepted += times
-    case .rejected(let reason): rejected[Int(reason.rawValue)] += times
+    case .rejected(let reason): rejected[Int(reason.index)] += times
     case .expired: expired += times
     case .cancelled: cancelled += times
     case .suppressed(let rule): suppressions[rule] += times
@@ -154,8 +154,8 @@ package final class SegmentTally {
 
   /// The reasons that occurred, with their counts.
   package var rejections: [(reason: RejectionReason, count: Int)] {
-    RejectionReason.allCases.compactMap {
-      let count = rejected[Int($0.rawValue)]
+    RejectionReason.all.compactMap {
+      let count = rejected[Int($0.index)]
       return count == 0 ? nil : ($0, count)
     }
   }

@@ -1,10 +1,10 @@
 /// A token that Apple says is gone, or never was good: what Record may take out of Redis.
 package struct TokenVerdict: Sendable, Equatable {
   package enum Finding: Sendable, Equatable {
-    /// 410, with Apple's timestamp in ms since 1970: prune unless the binding is younger. 0 where
-    /// Apple said none.
-    case gone(since: Int64, reason: RejectionReason = .unregistered)
-    /// 400 BadDeviceToken or DeviceTokenNotForTopic: set aside, not deleted; a new login binds it
+    /// With the platform's timestamp in ms since 1970: prune unless the binding is younger. 0 where
+    /// it said none.
+    case gone(since: Int64, reason: RejectionReason)
+    /// None, or not for this app or environment: set aside, not deleted; a new login binds it
     /// again.
     case unusable(RejectionReason)
 

@@ -15,7 +15,8 @@ struct Heartbeat: Sendable {
   }
 
   func fields(_ figures: WorkerFigures) -> [(name: String, value: String)] {
-    [
+    let platforms = figures.platforms.values
+    return [
       ("version", figures.version), ("lanes", String(figures.lanes)),
       ("partitions", String(figures.partitions)),
       ("records_in_flight", String(figures.records)),
@@ -23,8 +24,9 @@ struct Heartbeat: Sendable {
       ("records_aside", String(figures.retries)),
       ("lag", String(figures.lag.values.reduce(0, +))),
       ("lag_of_partitions", Self.joined(Self.lags(figures.lag))),
-      ("ready", String(figures.ready)), ("streams", String(figures.streams)),
-      ("connections", String(figures.connections)),
+      ("ready", String(figures.ready)),
+      ("streams", String(platforms.reduce(0) { $0 + $1.inFlight })),
+      ("connections", String(platforms.reduce(0) { $0 + $1.openConnections })),
       ("rss_bytes", String(figures.usage.residentBytes)),
       ("waits_for", Self.joined(figures.waitsFor.map(\.text))),
       ("held_routes", Self.joined(figures.obstacles)),

@@ -2,6 +2,7 @@ import Deliver
 import Expand
 import Kafka
 import Keyspace
+import Model
 import Redis
 import Telemetry
 
@@ -39,10 +40,9 @@ struct WorkerFigures: Sendable {
   private(set) var slots = 0
   private(set) var awaitingAnswers = 0
   private(set) var ready = 0
-  private(set) var streams = 0
-  private(set) var connections = 0
-  /// Streams that may be in flight on those.
-  private(set) var streamLimit = 0
+  /// By the platform's name; each that is known is there from the start.
+  private(set) var platforms = Dictionary(
+    uniqueKeysWithValues: Set(Destination.all.map(\.platform.name)).map { ($0, PlatformFigures()) })
   /// Dependencies that are waited for, each once.
   var waitsFor: [DependencyWait]
   /// Why there is no connection on which Redis has answered, in words, each once.
@@ -57,13 +57,9 @@ struct WorkerFigures: Sendable {
   private(set) var refusedCredentials: [String] = []
   /// Limits of pushes a second that hold up pushes, in words, each once.
   private(set) var limits: [String] = []
-  private(set) var answerTimes = Histogram.answerTimes
   private(set) var eventAges = Histogram.eventAges
   private(set) var fanOutTimes = Histogram.fanOutTimes
   private(set) var firstPushTimes = Histogram.fanOutTimes
-  private(set) var answerCounts = AnswerCounts()
-  private(set) var unknownAnswers = UnknownAnswers()
-  private(set) var connectionCounts = ConnectionCounts()
   private(set) var redisTimes = Histogram.answerTimes
   private(set) var redisFailures = 0
   private(set) var brokenRedisConnections = 0
@@ -110,9 +106,7 @@ struct WorkerFigures: Sendable {
     slots += lane.slots
     awaitingAnswers += lane.awaitingAnswers
     ready += lane.ready
-    streams += lane.inFlight
-    connections += lane.connections
-    streamLimit += lane.streamLimit
+    for (name, figures) in lane.platforms { platforms[name, default: .init()].add(figures) }
     Self.add(lane.waitsFor, to: &waitsFor)
     Self.add(lane.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
     for obstacle in lane.obstacles where !obstacles.contains("\(obstacle)") {
@@ -120,13 +114,9 @@ struct WorkerFigures: Sendable {
       obstacleCounts[obstacle.group, default: 0] += 1
     }
     Self.add(lane.limits, to: &limits)
-    answerTimes = answerTimes + lane.answerTimes
     eventAges = eventAges + lane.eventAges
     fanOutTimes = fanOutTimes + lane.fanOutTimes
     firstPushTimes = firstPushTimes + lane.firstPushTimes
-    answerCounts.add(lane.answerCounts)
-    unknownAnswers.add(lane.unknownAnswers)
-    connectionCounts.add(lane.connectionCounts)
     redisTimes = redisTimes + lane.redisTimes
     redisFailures += lane.redisFailures
     brokenRedisConnections += lane.brokenRedisConnections
@@ -180,10 +170,7 @@ struct WorkerFigures: Sendable {
 /// How a lane is at the moment: for heartbeat and metrics.
 package struct LaneFigures: Sendable {
   package let ready: Int
-  package let inFlight: Int
-  package let connections: Int
-  /// Pushes that may be in flight on those.
-  let streamLimit: Int
+  package let platforms: [String: PlatformFigures]
   /// Segments that it has claimed, and those of them that have a slot.
   let claims: Int
   let slots: Int
@@ -204,18 +191,11 @@ package struct LaneFigures: Sendable {
   package let obstacles: [RouteObstacle]
   /// Limits of pushes a second that hold up pushes, in words.
   package let limits: [String]
-  /// Since the lane began: how long Apple took to answer, and how old events were when they were
-  /// read.
-  package let answerTimes: Histogram
+  /// How old events were when they were read, since the lane began.
   package let eventAges: Histogram
   /// Of fan-outs that the lane saw the end of.
   let fanOutTimes: Histogram
   let firstPushTimes: Histogram
-  /// Since the lane began: connections that opened and ended, what Apple answered, and what of that
-  /// it does not document.
-  let connectionCounts: ConnectionCounts
-  let answerCounts: AnswerCounts
-  let unknownAnswers: UnknownAnswers
   /// Since the lane began: how long Redis took to answer, and how often it did not.
   let redisTimes: Histogram
   let redisFailures: Int

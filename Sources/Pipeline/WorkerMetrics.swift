@@ -54,13 +54,14 @@ package enum WorkerMetrics {
     "fanfare_pushes_total", .counter, "Pushes of settled segments, by their final outcome.",
     labels: ["outcome"])
   static let rejections = MetricFamily(
-    "fanfare_pushes_rejected_total", .counter, "Rejected pushes, by Apple's reason or ours.",
-    labels: ["reason"])
+    "fanfare_pushes_rejected_total", .counter,
+    "Rejected pushes, by the platform's reason, or ours, which has no platform.",
+    labels: ["platform", "reason"])
   static let suppressions = MetricFamily(
     "fanfare_pushes_suppressed_total", .counter,
     "Pushes that were not sent because a rule said so, by the rule.", labels: ["rule"])
   static let retries = MetricFamily(
-    "fanfare_apns_retries_total", .counter, "Pushes that were tried again, of settled segments.")
+    "fanfare_push_retries_total", .counter, "Pushes that were tried again, of settled segments.")
   static let credentials = MetricFamily(
     "fanfare_credentials_changes_total", .counter,
     "Changes of the files that prove to Apple who we are: used, or refused as unfit.",
@@ -74,18 +75,19 @@ package enum WorkerMetrics {
     "When the certificate for Apple that ends first does, in seconds since 1970; 0 with keys "
       + "alone, which do not end.")
   static let answers = MetricFamily(
-    "fanfare_apns_requests_total", .counter,
-    "Pushes that Apple answered, by status and reason: empty for none, `Other` for one that Apple "
-      + "does not document. Of what it does not document 64 of an environment and lane, the rest "
-      + "with status 0. Of the binary interface: `binary-8` and the like, and 200 for its silence.",
-    labels: ["status", "reason"])
+    "fanfare_push_requests_total", .counter,
+    "Pushes that the platform answered, by status and reason: empty for none, `Other` for "
+      + "one that it does not document. Of what it does not document 64 of an environment and "
+      + "lane, the rest with status 0. Of the binary interface: `binary-8` and the like, and "
+      + "200 for its silence.",
+    labels: ["platform", "status", "reason"])
   static let answerTimes = MetricFamily(
-    "fanfare_apns_request_duration_seconds", .histogram,
-    "From sending a push to Apple's answer, whatever it said.")
+    "fanfare_push_request_duration_seconds", .histogram,
+    "From sending a push to the platform's answer, whatever it said.", labels: ["platform"])
   static let unknownAnswers = MetricFamily(
-    "fanfare_apns_unknown_answers_total", .counter,
-    "Reasons that Apple does not document, and statuses without one: 16 of an environment and "
-      + "lane, the rest as others.", labels: ["status", "reason"])
+    "fanfare_push_unknown_answers_total", .counter,
+    "Reasons that the platform does not document, and statuses without one: 16 of an environment "
+      + "and lane, the rest as others.", labels: ["platform", "status", "reason"])
   static let stragglers = MetricFamily(
     "fanfare_stragglers_total", .counter,
     "Pushes written to the stragglers' topic because they had to wait.")
@@ -164,20 +166,22 @@ package enum WorkerMetrics {
   static let ready = MetricFamily(
     "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
-    "fanfare_apns_streams_in_flight", .gauge, "Pushes sent to Apple and not answered.")
+    "fanfare_push_streams_in_flight", .gauge, "Pushes sent and not answered.",
+    labels: ["platform"])
   static let streamLimit = MetricFamily(
-    "fanfare_apns_streams_limit", .gauge,
-    "Pushes that may be in flight on the open connections, by Apple's settings and ours; those for "
-      + "trouble, and those that only wait for their last answers, come on top.")
+    "fanfare_push_streams_limit", .gauge,
+    "Pushes that may be in flight on the open connections, by the server's settings and ours; "
+      + "those for trouble, and those that only wait for their last answers, come on top.",
+    labels: ["platform"])
   static let connections = MetricFamily(
-    "fanfare_apns_connections", .gauge, "Open connections to Apple.")
+    "fanfare_push_connections", .gauge, "Open connections.", labels: ["platform"])
   static let opened = MetricFamily(
-    "fanfare_apns_connections_opened_total", .counter,
-    "Connections to Apple that were ready for pushes.")
+    "fanfare_push_connections_opened_total", .counter,
+    "Connections that were ready for pushes.", labels: ["platform"])
   static let closed = MetricFamily(
-    "fanfare_apns_connections_closed_total", .counter,
-    "Connections to Apple that ended, or take no more pushes: by Apple's GOAWAY, retired by us, "
-      + "closed by Apple while idle, lost, or never connected.", labels: ["cause"])
+    "fanfare_push_connections_closed_total", .counter,
+    "Connections that ended, or take no more pushes: by the server's GOAWAY, retired by us, closed "
+      + "by the server while idle, lost, or never connected.", labels: ["platform", "cause"])
   static let isReady = MetricFamily(
     "fanfare_ready", .gauge, "1 while `/readyz` says that the worker is ready, or else 0.")
   static let obstacles = MetricFamily(
@@ -271,8 +275,8 @@ extension WorkerMetrics {
         ]))
     text.append(
       rejections,
-      RejectionReason.allCases.map {
-        ([$0.name], Double(counts.rejections[Int($0.rawValue)]))
+      RejectionReason.all.map {
+        ([$0.platform ?? "", $0.name], Double(counts.rejections[Int($0.index)]))
       })
     text.append(
       suppressions,
@@ -285,12 +289,15 @@ extension WorkerMetrics {
       series(counts, ["replaced": .credentialsReplaced, "refused": .credentialsRefused]))
     text.append(unfitCredentials, Double(figures.unfitCredentials))
     text.append(expiry, Double(figures.credentialsExpireAt ?? 0))
-    text.append(answers, answerSeries(figures.answerCounts))
-    text.append(answerTimes, histograms: [([], figures.answerTimes)])
+    let platforms = figures.platforms.sorted { $0.key < $1.key }
+    text.append(answers, byPlatform(platforms) { answerSeries($0.answerCounts) })
+    text.append(answerTimes, histograms: platforms.map { ([$0], $1.answerTimes) })
     text.append(
       unknownAnswers,
-      figures.unknownAnswers.counts.map { ([String($0.status), $0.reason], Double($1)) }
-        .sorted { $0.0.lexicographicallyPrecedes($1.0) })
+      byPlatform(platforms) {
+        $0.unknownAnswers.counts.map { ([String($0.status), $0.reason], Double($1)) }
+          .sorted { $0.0.lexicographicallyPrecedes($1.0) }
+      })
     text.append(stragglers, Double(counts[.stragglers]))
     text.append(
       tokens,
@@ -337,14 +344,17 @@ extension WorkerMetrics {
     text.append(slots, Double(figures.slots))
     text.append(awaitingAnswers, Double(figures.awaitingAnswers))
     text.append(ready, Double(figures.ready))
-    text.append(streams, Double(figures.streams))
-    text.append(streamLimit, Double(figures.streamLimit))
-    text.append(connections, Double(figures.connections))
-    text.append(opened, Double(figures.connectionCounts.opened))
+    let platforms = figures.platforms.sorted { $0.key < $1.key }
+    text.append(streams, byPlatform(platforms) { [([], Double($0.inFlight))] })
+    text.append(streamLimit, byPlatform(platforms) { [([], Double($0.streamLimit))] })
+    text.append(connections, byPlatform(platforms) { [([], Double($0.openConnections))] })
+    text.append(opened, byPlatform(platforms) { [([], Double($0.connectionCounts.opened))] })
     text.append(
       closed,
-      ConnectionCounts.End.allCases.map {
-        ([$0.rawValue], Double(figures.connectionCounts[$0]))
+      byPlatform(platforms) { platform in
+        ConnectionCounts.End.allCases.map {
+          ([$0.rawValue], Double(platform.connectionCounts[$0]))
+        }
       })
     let health = figures.health(isStopping: isStopping)
     text.append(isReady, health.allSatisfy { $0.trouble == nil } ? 1 : 0)
@@ -375,11 +385,21 @@ extension WorkerMetrics {
     ]
   }
 
+  /// The series of each platform, with its name before their labels.
+  private static func byPlatform(
+    _ platforms: [(key: String, value: PlatformFigures)],
+    _ series: (PlatformFigures) -> [(labels: [String], value: Double)]
+  ) -> [(labels: [String], value: Double)] {
+    platforms.flatMap { name, figures in
+      series(figures).map { ([name] + $0.labels, $0.value) }
+    }
+  }
+
   static func answerSeries(
     _ counts: AnswerCounts
   ) -> [(labels: [String], value: Double)] {
     let refused = counts.refused.map { refusal, count in
-      let status = (refusal.isOfGateway ? "binary-" : "") + String(refusal.status)
+      let status = (refusal.interface.map { $0 + "-" } ?? "") + String(refusal.status)
       return ([status, refusal.reason?.name ?? ""], Double(count))
     }
     return [(["200", ""], Double(counts.accepted))]

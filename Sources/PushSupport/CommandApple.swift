@@ -25,8 +25,8 @@ package struct CommandApple: Sendable {
   /// - Parameter app: whose credentials are meant: a bundle id, or a topic.
   /// - Parameter now: ms since 1970.
   package func proven(
-    _ route: APNsRoute, of app: String, now: Int64
-  ) throws(CommandFailure) -> (route: APNsRoute, authorization: String?) {
+    _ route: RouteTarget, of app: String, now: Int64
+  ) throws(CommandFailure) -> (route: RouteTarget, authorization: String?) {
     let found: APNsCredentials?
     do {
       found =
@@ -51,19 +51,19 @@ package struct CommandApple: Sendable {
   /// All services are trusted as that of pushes is.
   package func route(
     _ environment: Destination, _ service: Service = .pushes
-  ) throws(CommandFailure) -> APNsRoute {
+  ) throws(CommandFailure) -> RouteTarget {
     var settings = settings
     if service != .pushes {
       // Broadcasts are younger than the legacy interface, and channels have servers of their own.
       settings.apns.production.interface = .http2
       settings.apns.sandbox.interface = .http2
     }
-    let routes: [Destination: APNsRoute]
+    let routes: [Destination: RouteTarget]
     do { routes = try Assembly.deliverRoutes(settings) } catch { throw CommandFailure(error) }
     guard var route = routes[environment] else {
       throw CommandFailure(.config, "no server is configured for \(environment.name)")
     }
-    guard route.interface == .http2 else {
+    guard route.interface == nil else {
       throw CommandFailure(
         .config,
         "apns.\(environment.name).interface is binary, which answers nothing: a push by hand needs "
@@ -83,8 +83,8 @@ package struct CommandApple: Sendable {
   /// - Parameter now: ms since 1970.
   package func feedbackRoute(
     host: String, port: Int, now: Int64
-  ) throws(CommandFailure) -> APNsRoute {
-    let route: APNsRoute
+  ) throws(CommandFailure) -> RouteTarget {
+    let route: RouteTarget
     do {
       route = try Assembly.feedbackRoute(settings, host: host, port: port)
     } catch {

@@ -22,7 +22,7 @@ package struct PushReport: Sendable {
   private var words: ReasonWords? {
     guard let status = reply.status else { return nil }
     if status == 200 { return .accepted }
-    return ReasonWords(reply.reason.map { RejectionReason(name: $0) } ?? .other)
+    return ReasonWords(reply.reason.map { RejectionReason.apple($0) } ?? .other)
   }
 
   private var answer: String {
@@ -45,7 +45,7 @@ package struct PushReport: Sendable {
     case .reject, .rejectAndAlert, .prune, .setAside: .failed
     case .retry(.tooManyRequests), .hold(.tooManyProviderTokenUpdates): .retryLater
     case .retry, .retryElsewhere: .unavailable
-    case .renewToken, .hold: .config
+    case .renew, .hold: .config
     }
   }
 

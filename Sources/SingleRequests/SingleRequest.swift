@@ -8,7 +8,7 @@ import Transport
 /// One connection to Apple's service and at most one request on it, for whoever asks by hand.
 /// Confined to its loop.
 package final class SingleRequest {
-  private let route: APNsRoute
+  private let route: RouteTarget
   private let request: AppleRequest?
   private let authorization: String?
   private let loop: EventLoop
@@ -29,7 +29,7 @@ package final class SingleRequest {
   ///   - request: nil: only the connection is made.
   ///   - authorization: the field's value; nil: without a provider token.
   package init(
-    _ request: AppleRequest?, on route: APNsRoute, authorization: String?, loop: EventLoop
+    _ request: AppleRequest?, on route: RouteTarget, authorization: String?, loop: EventLoop
   ) {
     self.request = request
     self.route = route
@@ -46,7 +46,7 @@ package final class SingleRequest {
 
   /// The same on a loop of its own.
   package static func ask(
-    _ request: AppleRequest?, on route: APNsRoute, authorization: String?, timeout: Duration
+    _ request: AppleRequest?, on route: RouteTarget, authorization: String?, timeout: Duration
   ) async -> AppleReply {
     await EventLoop.temporary("command") { (_: isolated LoopActor, loop: EventLoop) async in
       await SingleRequest(request, on: route, authorization: authorization, loop: loop)
@@ -129,7 +129,7 @@ extension SingleRequest: ConnectionDelegate {
     openedAt = loop.now
     reply.connectMilliseconds = Int((openedAt &- startedAt) / 1_000_000)
     // A gateway of the binary interface says nothing, whatever one asks.
-    guard route.interface == .http2 else { return finish() }
+    guard route.interface == nil else { return finish() }
     do {
       try ask()
     } catch {

@@ -8,20 +8,27 @@ package enum TokenScripts {
   static let release = RedisScript(moving + releaseBody)
   static let settle = RedisScript(moving + settleBody)
   static let leave = RedisScript(
-    KeyTypeScript.wrong + KeyTypeScript.forbidden + userFunctions + leaveBody)
-  static let look = RedisScript(holding + userFunctions + lookBody)
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + tokenOf + userFunctions + leaveBody)
+  static let look = RedisScript(tokenOf + holding + userFunctions + lookBody)
 
-  /// Whether the user has the member's token in another app or environment: then it stays theirs.
-  /// With more devices than anybody has that is taken for granted. The ending of a member is a
-  /// colon and the token.
+  /// The fourth field of a member, the rest of the text: tokens may hold colons. As
+  /// `Binding.token(ofMember:)`.
+  package static let tokenOf = """
+    local function token_of(member)
+      return string.match(member, '^[^:]*:[^:]*:[^:]*:(.*)$') or member
+    end
+
+    """
+
+  /// Whether the user has the token in any app or environment: then it stays theirs. With more
+  /// devices than anybody has that is taken for granted. Needs `tokenOf`.
   package static let holding = """
-    local function has(bindings, member)
+    local function has(bindings, token)
       local number = redis.pcall('SCARD', bindings)
       if type(number) ~= 'number' then return false end
       if number > 1000 then return true end
-      local ending = string.match(member, ':[^:]*$') or member
-      for _, other in ipairs(redis.call('SMEMBERS', bindings)) do
-        if string.sub(other, -#ending) == ending then return true end
+      for _, member in ipairs(redis.call('SMEMBERS', bindings)) do
+        if token_of(member) == token then return true end
       end
       return false
     end
@@ -153,11 +160,10 @@ package enum TokenScripts {
     local problem = wrong(KEYS[1], 'set') or may_not_drop()
     if problem then return problem end
     if moved_to(ARGV[1]) > tonumber(ARGV[2]) then return 0 end
-    local ending = ':' .. ARGV[1]
     for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
       -- An error has no members.
       for _, member in ipairs(redis.pcall(command, KEYS[place])) do
-        if string.sub(member, -#ending) == ending then drop(member) end
+        if token_of(member) == ARGV[1] then drop(member) end
       end
     end
     remember(ARGV[1], ARGV[2])
@@ -167,7 +173,7 @@ package enum TokenScripts {
   /// Answers 1 when the user has the token after all; else what was begun before the move cannot
   /// bring it any more. ARGV: token, number of the move.
   private static let lookBody = """
-    if has(KEYS[1], ':' .. ARGV[1]) then return 1 end
+    if has(KEYS[1], ARGV[1]) then return 1 end
     if moved_to(ARGV[1]) < tonumber(ARGV[2]) then remember(ARGV[1], ARGV[2]) end
     return 0
     """

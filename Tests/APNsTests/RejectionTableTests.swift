@@ -17,7 +17,7 @@ import Testing
       (400, "SomethingNew", .rejectAndAlert(.other)),
       (403, "InvalidProviderToken", .hold(.invalidProviderToken)),
       (403, "BadCertificate", .hold(.badCertificate)),
-      (403, "ExpiredProviderToken", .renewToken),
+      (403, "ExpiredProviderToken", .renew(.expiredProviderToken)),
       (403, "Forbidden", .reject(.forbidden)),
       (403, nil, .hold(.other)),
       (403, "SomethingNew", .hold(.other)),
@@ -108,7 +108,7 @@ import Testing
       #expect(judge(.payloadTooLarge) == .reject(.payloadTooLarge))
       #expect(judge(.badTopic) == .rejectAndAlert(.badTopic))
       #expect(judge(.invalidProviderToken) == .hold(.invalidProviderToken))
-      #expect(judge(.expiredProviderToken) == .renewToken)
+      #expect(judge(.expiredProviderToken) == .renew(.expiredProviderToken))
       #expect(judge(.tooManyRequests) == .retry(.tooManyRequests))
       #expect(judge(.shutdown) == .retryElsewhere(.shutdown))
     }
@@ -122,19 +122,19 @@ import Testing
       .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken, .tooManyProviderTokenUpdates,
       .expiredProviderToken,
     ]
-    for reason in RejectionReason.allCases {
+    for reason in RejectionReason.ours + RejectionReason.all(of: .apns) {
       let disposition = RejectionTable.disposition(status: 400, reason: reason.name)
       let isFinal =
         switch disposition {
         case .reject, .rejectAndAlert, .prune, .setAside: true
-        case .accepted, .retry, .retryElsewhere, .renewToken, .hold: false
+        case .accepted, .retry, .retryElsewhere, .renew, .hold: false
         }
       #expect(isFinal == !again.contains(reason), "\(reason)")
     }
   }
 
   @Test func onlyWhatMayBeOneDevicesMatterHasALimit() {
-    for reason in RejectionReason.allCases {
+    for reason in RejectionReason.ours + RejectionReason.all(of: .apns) {
       let limit = RejectionTable.limit(of: reason)
       switch reason {
       case .tooManyRequests: #expect(limit == .init(tries: 10, isAbout: .device))
@@ -177,7 +177,7 @@ import Testing
       (400, "BadTopic", Disposition.rejectAndAlert(.badTopic), nil),
       (503, nil, .retry(.serviceUnavailable), nil),
       (403, nil, .hold(.other), "403 without a reason"),
-      (400, "New", .rejectAndAlert(.other), "400 New, which Apple does not document"),
+      (400, "New", .rejectAndAlert(.other), "400 New, which is not documented"),
     ] as [(Int, String?, Disposition, String?)])
   func tellsWhatAppleDoesNotDocument(
     status: Int, reason: String?, disposition: Disposition, words: String?

@@ -183,7 +183,7 @@ import Transport
     #expect(routes.count == 2)
     for (environment, route) in routes {
       let isLegacy = environment.name == legacy
-      #expect(route.interface == (isLegacy ? .binary(acceptedAfter: .seconds(4)) : .http2))
+      #expect(route.interface?.silence == (isLegacy ? .seconds(4) : nil))
       // A gateway of that time agrees on no protocol.
       #expect(route.tls?.applicationProtocols == (isLegacy ? [] : ["h2"]))
     }

@@ -111,7 +111,7 @@ package final class WorkerBed: Sendable {
       wallClock: { WallClock.nowMilliseconds() }, report: { log.deliver($0) })
     let security = try ClientSecurity(caFile: address.authorityFile, alpn: ["h2"])
     let endpoint = Endpoint(host: address.host, port: address.port)
-    deliver.routes = [.production: APNsRoute(endpoint: endpoint, tls: security)]
+    deliver.routes = [.production: RouteTarget(endpoint: endpoint, tls: security)]
     deliver.retry = RetryPolicy(initial: .milliseconds(20), maximum: .milliseconds(500))
     let templates = try TemplateFile.readAll(in: Self.templates).map { try Template.compile($0) }
     var options = PipelineOptions(

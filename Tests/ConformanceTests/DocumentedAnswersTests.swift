@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func theWorkerAndItsWordsKnowEachAnswerToAPush() {
-    let words = RejectionReason.allCases.compactMap { reason in
+    let words = RejectionReason.all(of: .apns).compactMap { reason in
       ReasonWords(reason).status.map { (reason.name, $0) }
     }
     expectSame(
@@ -127,7 +127,7 @@ import Testing
     case .setAside: .setTokenAside
     case .retry: .wait
     case .retryElsewhere: .elsewhere
-    case .renewToken: .renew
+    case .renew: .renew
     case .hold: .hold
     }
   }

@@ -1,4 +1,5 @@
 import EventLoop
+import Legacy
 import Testing
 
 @testable import Deliver
@@ -19,9 +20,9 @@ extension DeliverBed {
     try gateway.start(on: loop, tls: certificates.server)
     let bed = try DeliverBed(loop) {
       $0.connectionsPerRoute = 1
-      $0.routes[.production] = APNsRoute(
+      $0.routes[.production] = RouteTarget(
         endpoint: gateway.endpoint, tls: certificates.client,
-        interface: .binary(acceptedAfter: acceptedAfter, firstIdentifier: firstIdentifier))
+        interface: BinaryInterface(acceptedAfter: acceptedAfter, firstIdentifier: firstIdentifier))
     }
     return (bed, gateway)
   }

@@ -1,6 +1,6 @@
 import EventLoop
 import Fixtures
-import LegacyAPNs
+import Legacy
 import Model
 import Testing
 import Transport
@@ -11,7 +11,7 @@ import Transport
 /// Pushes over the legacy binary interface: what was taken, what goes again, and what is refused.
 @Suite struct BinaryConnectionTests {
   private func rejected(_ bed: DeliverBed, _ reason: RejectionReason) -> Int {
-    bed.tally.rejected[Int(reason.rawValue)]
+    bed.tally.rejected[Int(reason.index)]
   }
 
   private var tokens: [String] { hexadecimal(10) }
@@ -50,13 +50,13 @@ import Transport
       try gateway.start(on: loop, tls: known.server)
       // Each would connect to another server only.
       let identity = ClientIdentity(
-        .init(http2: strange.client, binary: known.client, expiresAt: .max, words: ""))
+        .init(http2: strange.client, withoutProtocol: known.client, expiresAt: .max, words: ""))
       let bed = try DeliverBed(
         loop, credentials: AppCredentials(APNsCredentials.certificate(identity))
       ) {
-        $0.routes[.production] = APNsRoute(
+        $0.routes[.production] = RouteTarget(
           endpoint: gateway.endpoint, tls: strange.client,
-          interface: .binary(acceptedAfter: DeliverBed.acceptedAfter))
+          interface: BinaryInterface(acceptedAfter: DeliverBed.acceptedAfter))
       }
       defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens.map { (.production, $0) }, bed.tally))
@@ -211,7 +211,7 @@ import Transport
       #expect(bed.tally.retried == 0 && gateway.heard.count == 10)
       #expect(gateway.tokens(on: 0) == Array(tokens[...1]))
       let counts = bed.stage.answerCounts
-      let refusal = AnswerCounts.Refusal(status: 8, reason: nil, isOfGateway: true)
+      let refusal = AnswerCounts.Refusal(status: 8, reason: nil, interface: "binary")
       #expect(counts.accepted == 9 && counts.refused == [refusal: 1])
     }
   }
@@ -268,9 +268,9 @@ import Transport
       let bed = try DeliverBed(loop) {
         $0.connectionsPerRoute = 1
         $0.streamsPerConnection = 4
-        $0.routes[.production] = APNsRoute(
+        $0.routes[.production] = RouteTarget(
           endpoint: gateway.endpoint, tls: certificates.client,
-          interface: .binary(acceptedAfter: .milliseconds(100)))
+          interface: BinaryInterface(acceptedAfter: .milliseconds(100)))
       }
       defer { bed.stop(with: gateway) }
       var most = 0

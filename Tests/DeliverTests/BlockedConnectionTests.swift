@@ -24,11 +24,11 @@ import Testing
 
   /// As many pushes as there are streams are in flight, and the server reads nothing of them. As
   /// many have gone before, so that these may go at once.
-  private func fill(_ bed: DeliverBed) async throws -> (FakeConnection, APNsConnection) {
+  private func fill(_ bed: DeliverBed) async throws -> (FakeConnection, HTTP2Connection) {
     await bed.stage.admit(bed.batch(hexadecimal(streams)))
     await bed.until("trusted") { bed.tally.accepted == streams }
     let connection = try #require(
-      bed.stage.routes[.production]?.pool.places[0].connection as? APNsConnection)
+      bed.stage.routes[.production]?.pool.places[0].connection as? HTTP2Connection)
     connection.transport?.shrinkSocket()
     bed.server.connections[0].takeLittle()
     bed.server.connections[0].stopReading()
@@ -40,13 +40,13 @@ import Testing
   /// The server has got one push, and more than the socket takes is on its way to it.
   private func block(
     _ bed: DeliverBed, _ tally: SegmentTally
-  ) async throws -> (FakeConnection, APNsConnection) {
+  ) async throws -> (FakeConnection, HTTP2Connection) {
     bed.server.holdsAnswers = true
     await bed.stage.admit(bed.batch(["00ff"]))
     await bed.until("there") { bed.server.requests.count == 1 }
     let server = bed.server.connections[0]
     let connection = try #require(
-      bed.stage.routes[.production]?.pool.places[0].connection as? APNsConnection)
+      bed.stage.routes[.production]?.pool.places[0].connection as? HTTP2Connection)
     connection.transport?.shrinkSocket()
     server.stopReading()
     let headers = bed.batch(["00"]).headers

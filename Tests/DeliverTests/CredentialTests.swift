@@ -113,7 +113,7 @@ import Testing
   @Test(arguments: [
     ("", "403 without a reason"), ("<html>forbidden</html>", "403 without a reason"),
     (
-      #"{"reason":"NobodyKnowsThis"}"#, "403 NobodyKnowsThis, which Apple does not document"
+      #"{"reason":"NobodyKnowsThis"}"#, "403 NobodyKnowsThis, which is not documented"
     ),
   ])
   func aRefusalWithoutADocumentedReasonHoldsToo(body: String, words: String) async throws {

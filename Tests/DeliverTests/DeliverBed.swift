@@ -59,10 +59,10 @@ final class DeliverBed {
     var options = DeliverOptions(
       wallClock: { clock.milliseconds.load(ordering: .relaxed) },
       report: { notice in notices.all.withLock { $0.append(notice) } })
-    options.routes[.production] = APNsRoute(
+    options.routes[.production] = RouteTarget(
       endpoint: Endpoint(host: "127.0.0.1", port: server.port), tls: certificates.client)
     if place != .none {
-      options.routes[.sandbox] = APNsRoute(
+      options.routes[.sandbox] = RouteTarget(
         endpoint: Endpoint(host: "127.0.0.1", port: sandbox.lastPort), tls: certificates.client)
     }
     options.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
@@ -215,4 +215,21 @@ final class Notices: Sendable {
     }
   }
   var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
+}
+
+/// Of all platforms.
+extension DeliverStage {
+  private var total: PlatformFigures {
+    figures.values.reduce(into: PlatformFigures()) { $0.add($1) }
+  }
+
+  var inFlight: Int { total.inFlight }
+  var openConnections: Int { total.openConnections }
+  var connectionCounts: ConnectionCounts { total.connectionCounts }
+  var answerCounts: AnswerCounts { total.answerCounts }
+  var unknownAnswers: UnknownAnswers { total.unknownAnswers }
+}
+
+extension RouteName {
+  static let production = RouteName(destination: .production, credentials: 0)
 }

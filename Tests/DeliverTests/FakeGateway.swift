@@ -1,5 +1,5 @@
 import EventLoop
-import LegacyAPNs
+import Legacy
 import TLS
 import Transport
 

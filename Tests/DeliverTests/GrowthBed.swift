@@ -29,7 +29,7 @@ struct GrowthBed {
   }
 
   var wanted: Int { route.pool.places.growth.wanted }
-  var open: Int { route.openConnections }
+  var open: Int { route.figures.openConnections }
 
   /// Sends until it holds, with a look at the route after each batch.
   func load(

@@ -119,7 +119,10 @@ import Testing
       }
       await bed.stage.admit(bed.batch(["00ab", "00cd"]))
       await bed.until("settled") { bed.settledBatches == 1 }
-      #expect(bed.tally.verdicts.map(\.finding) == [.gone(since: 0), .gone(since: 0)])
+      #expect(
+        bed.tally.verdicts.map(\.finding) == [
+          .gone(since: 0, reason: .unregistered), .gone(since: 0, reason: .unregistered),
+        ])
     }
   }
 }

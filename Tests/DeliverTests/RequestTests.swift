@@ -109,7 +109,7 @@ import Transport
       let bed = try DeliverBed(loop) { options in
         guard let route = options.routes[.production] else { return }
         let endpoint = Endpoint(host: "localhost", port: route.endpoint.port)
-        options.routes[.production] = APNsRoute(endpoint: endpoint, tls: route.tls)
+        options.routes[.production] = RouteTarget(endpoint: endpoint, tls: route.tls)
         options.closedAfter = .milliseconds(100)
       }
       defer { bed.stop() }

@@ -8,6 +8,6 @@ extension TestCertificates {
   /// - Parameter expiresAt: ms since 1970.
   func identity(expiresAt: Int64 = .max) -> ClientIdentity.Certificate {
     ClientIdentity.Certificate(
-      http2: client, binary: client, expiresAt: expiresAt, words: "a certificate for a.b")
+      http2: client, withoutProtocol: client, expiresAt: expiresAt, words: "a certificate for a.b")
   }
 }

@@ -10,14 +10,17 @@ import Transport
 /// A platform that nobody has, to show what one takes: a description, an account, and ten lines of
 /// wire format.
 private struct ToyAccount: PlatformAccount {
-  static let description = Platform(name: "toy", tokens: .opaque(maximumBytes: 64))
+  static let description = Platform(
+    name: "toy", tokens: .opaque(maximumBytes: 64), reasons: ["Gone", "Busy"])
+  private static let gone = RejectionReason(named: "Gone", of: description)
+  private static let busy = RejectionReason(named: "Busy", of: description)
 
   final class Key: Credential {
     let text = "open sesame"
   }
 
   struct Shown: ShownCredentials {
-    func security(for interface: APNsInterface) -> ClientSecurity? { nil }
+    func security(over protocols: [String]) -> ClientSecurity? { nil }
     mutating func show(_ credential: any Credential, at now: UInt64) {}
     func mayShow(_ credential: any Credential, at now: UInt64) -> Bool { true }
   }
@@ -60,9 +63,9 @@ private struct ToyAccount: PlatformAccount {
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
     let counted = AnswerCounts.Refusal(status: answer.status, reason: nil)
     guard answer.status == 404 else {
-      return AnswerMeaning(.retry(.serviceUnavailable), counted: counted, isDocumented: true)
+      return AnswerMeaning(.retry(Self.busy), counted: counted, isDocumented: true)
     }
-    return AnswerMeaning(.prune(.unregistered), counted: counted, isDocumented: true, goneSince: 7)
+    return AnswerMeaning(.prune(Self.gone), counted: counted, isDocumented: true, goneSince: 7)
   }
 
   func retryLimit(of reason: RejectionReason) -> RetryLimit? { nil }
@@ -77,11 +80,11 @@ private struct ToyAccount: PlatformAccount {
 
   @Test func aBindingEndsInWhateverThePlatformsTokensHold() throws {
     #expect(Destination.add(ToyAccount.description) == [Self.toy])
-    let member = "toy:a.b:https://push:443/x"
+    let member = "toy::a.b:https://push:443/x"
     let binding = try #require(Binding(member: member))
     #expect(binding.destination == Self.toy && binding.topic == "a.b")
     #expect(binding.token == "https://push:443/x" && binding.member == member)
-    #expect(Binding(member: "toy:a.b:with space") == nil)
+    #expect(Binding(member: "toy::a.b:with space") == nil)
     #expect(Binding(destination: Self.toy, topic: "a.b", token: "") == nil)
   }
 
@@ -105,7 +108,7 @@ private struct ToyAccount: PlatformAccount {
       await bed.stage.admit(bed.batch(devices, bed.tally))
       await bed.until("settled") { bed.tally.settled == 6 }
       #expect(bed.tally.accepted == 5 && bed.tally.takeAccepted(of: Self.toy) == 2)
-      #expect(bed.tally.verdicts.map(\.member) == ["toy:a.b:gone!"])
+      #expect(bed.tally.verdicts.map(\.member) == ["toy::a.b:gone!"])
       #expect(bed.server.requests.count == 3)
       let asked = bed.sandbox.requests
       #expect(asked.count == 4 && asked.allSatisfy { $0["key"] == "open sesame" })

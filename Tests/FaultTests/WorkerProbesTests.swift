@@ -46,14 +46,17 @@ import Testing
     }
     #expect(metrics.contains("\nfanfare_kafka_partitions 16\n"))
     #expect(metrics.contains("\nfanfare_event_age_seconds_count 1\n"))
-    #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_count 2\n"))
-    #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_bucket{le=\"30\"} 2\n"))
+    let duration = "fanfare_push_request_duration_seconds"
+    #expect(metrics.contains("\n\(duration)_count{platform=\"apns\"} 2\n"))
+    #expect(metrics.contains("\n\(duration)_bucket{platform=\"apns\",le=\"30\"} 2\n"))
 
-    #expect(metrics.contains("\nfanfare_apns_requests_total{status=\"200\",reason=\"\"} 2\n"))
+    #expect(
+      metrics.contains(
+        #"fanfare_push_requests_total{platform="apns",status="200",reason=""} 2"# + "\n"))
     #expect(metrics.contains("\nfanfare_fanout_duration_seconds_count 1\n"))
     #expect(metrics.contains("\nfanfare_fanout_first_push_seconds_count 1\n"))
     #expect(metrics.contains("\nfanfare_fanouts_active 0\n"))
-    #expect(Self.value(of: "fanfare_apns_streams_limit", in: metrics) ?? 0 > 0)
+    #expect(Self.value(of: "fanfare_push_streams_limit{platform=\"apns\"}", in: metrics) ?? 0 > 0)
     #expect(metrics.contains(",librdkafka=\"2.") && metrics.contains(",hiredis=\"0."))
     let polled = Self.value(of: "fanfare_kafka_last_poll_timestamp_seconds", in: metrics)
     #expect(polled.map { Double(time(nil)) - $0 < 60 } == true)
@@ -70,7 +73,8 @@ import Testing
     // The answer to the one before it may be on its way.
     let hanging = try await bed.until("it is the only one in flight") {
       let metrics = try Self.get("/metrics", port: port)
-      return metrics.contains("\nfanfare_apns_streams_in_flight 1\n") ? metrics : nil
+      let streams = #"fanfare_push_streams_in_flight{platform="apns"} 1"#
+      return metrics.contains("\n\(streams)\n") ? metrics : nil
     }
     #expect(hanging.contains("\nfanfare_fanouts_active 1\n"))
     worker.signal(SIGTERM)

@@ -1,7 +1,7 @@
 import Deliver
 import EventLoop
 import Fixtures
-import LegacyAPNs
+import Legacy
 import TLS
 import Testing
 import Transport
@@ -26,7 +26,7 @@ import Transport
       ) { _ in service }
       defer { listener.close() }
       return await FeedbackStream(
-        APNsRoute(
+        RouteTarget(
           endpoint: Endpoint(host: "127.0.0.1", port: listener.port), tls: certificates.client),
         limits: limits, loop: loop
       ).read()
@@ -79,7 +79,7 @@ import Transport
     defer { loop.stop() }
     let reading = await LoopActor(loop).run { _ in
       await FeedbackStream(
-        APNsRoute(endpoint: Endpoint(host: "127.0.0.1", port: 1), tls: certificates.client),
+        RouteTarget(endpoint: Endpoint(host: "127.0.0.1", port: 1), tls: certificates.client),
         limits: .init(timeout: .seconds(60)), loop: loop
       ).read()
     }

@@ -1,7 +1,7 @@
 import APNs
 import APNsSimulator
 import Deliver
-import LegacyAPNs
+import Legacy
 
 let appleTargets = [
   // The body of an answer; and the value of its Retry-After, behind an empty line.

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Deliver
 import Feedback
+import Legacy
 import Pipeline
 import Record
 import TestBed
@@ -20,8 +21,9 @@ import Transport
     let endpoint = Endpoint(host: bed.address.host, port: port)
     return try await bed.startWorker {
       $0.deliver.routes = [
-        .production: APNsRoute(
-          endpoint: endpoint, tls: security, interface: .binary(acceptedAfter: acceptedAfter))
+        .production: RouteTarget(
+          endpoint: endpoint, tls: security,
+          interface: BinaryInterface(acceptedAfter: acceptedAfter))
       ]
     }
   }
@@ -103,7 +105,7 @@ import Transport
     let service = Endpoint(host: bed.address.host, port: try #require(bed.address.feedbackPort))
     let security = try ClientSecurity(caFile: bed.address.authorityFile, alpn: [])
     let reading = await FeedbackStream.read(
-      APNsRoute(endpoint: service, tls: security), timeout: .seconds(60))
+      RouteTarget(endpoint: service, tls: security), timeout: .seconds(60))
     #expect(reading.failure == nil && reading.tuples.count == 3)
     let now: Int64 = 5_000_000_000_000
     let keyspace = bed.keyspace

@@ -96,8 +96,10 @@ import Testing
         let shard = keys.followerShard(streamer: streamer, generation: 12, shard: 3)
         #expect(keys.namingKey(shard) == .followerShard(streamer: streamer))
       }
-      #expect(keys.namingKey(keys.tokenOwner(token: "aa")) == .tokenOwner(token: "aa"))
-      #expect(keys.namingKey(keys.tokenMoves(token: "aa")) == .tokenMoves(token: "aa"))
+      for token in ["aa", "x:one_2", "https://push:443/x"] {
+        #expect(keys.namingKey(keys.tokenOwner(token: token)) == .tokenOwner(token: token))
+        #expect(keys.namingKey(keys.tokenMoves(token: token)) == .tokenMoves(token: token))
+      }
       let tags = keys.ofTags
       #expect(
         tags != keys && tags.ofTags == tags && tags.profile(user: "u") == keys.profile(user: "u"))

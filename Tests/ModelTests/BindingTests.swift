@@ -43,7 +43,15 @@ import Testing
     #expect(!Binding.isTopic(topic))
   }
 
+  @Test(arguments: [
+    ("apns:production:a.b:00ff", "00ff"), ("toy::a.b:x:one", "x:one"),
+    ("toy::a.b:https://push:443/x", "https://push:443/x"), ("toy::a.b:", ""), ("a:b:c", "a:b:c"),
+  ])
+  func theTokenIsTheRestOfAMember(member: String, token: String) {
+    #expect(Binding.token(ofMember: member) == token)
+  }
+
   @Test func environmentsHaveNames() {
-    #expect(Destination.all.map(\.name) == ["production", "sandbox"])
+    #expect(Destination.all.prefix(2).map(\.name) == ["production", "sandbox"])
   }
 }

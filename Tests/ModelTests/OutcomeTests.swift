@@ -16,13 +16,16 @@ import Testing
 
   @Test func namesAreApplesSpelling() {
     #expect(
-      RejectionReason.allCases.map(\.name) == Self.apple + [
+      RejectionReason.ours.map(\.name) == [
         "Other", "Unrenderable", "NoRoute", "Unanswered", "Unwritable", "ProxyAnswered",
       ])
+    #expect(RejectionReason.all(of: .apns).map(\.name) == Self.apple)
+    #expect(RejectionReason.ours.first == .other && RejectionReason.ours.last == .proxyAnswered)
+    #expect(RejectionReason.unanswered.name == "Unanswered")
   }
 
   @Test func namesAreReadBack() {
-    for name in Self.apple { #expect(RejectionReason(name: name).name == name) }
+    for name in Self.apple { #expect(RejectionReason(named: name, of: .apns).name == name) }
   }
 
   @Test(arguments: [
@@ -30,12 +33,28 @@ import Testing
     "Unrenderable", "NoRoute", "Other", "Unwritable", "ProxyAnswered",
   ])
   func whatAppleDoesNotSayIsOther(name: String) {
-    #expect(RejectionReason(name: name) == .other)
+    #expect(RejectionReason(named: name, of: .apns) == .other)
   }
 
-  /// The tally counts in an array by raw value.
-  @Test func rawValuesAreIndices() {
-    #expect(RejectionReason.allCases.map { Int($0.rawValue) } == Array(0..<38))
+  /// The tally counts in an array.
+  @Test func reasonsAreIndices() {
+    let all = RejectionReason.all
+    #expect(all.map { Int($0.index) } == Array(all.indices) && all.count >= 38)
+    #expect(all.prefix(38).allSatisfy { $0.platform == nil || $0.platform == "apns" })
+  }
+
+  /// Two platforms may have a reason of one name: each is counted for itself.
+  @Test func reasonsAreTheirPlatforms() {
+    let toy = Platform(
+      name: "reasons", tokens: .opaque(maximumBytes: 8), reasons: ["Unregistered", "Gone"])
+    Destination.add(toy)
+    Destination.add(toy)
+    let reasons = RejectionReason.all(of: toy)
+    #expect(reasons.map(\.name) == ["Unregistered", "Gone"])
+    #expect(reasons.allSatisfy { $0.platform == "reasons" })
+    #expect(RejectionReason(named: "Unregistered", of: toy) == reasons[0])
+    #expect(RejectionReason(named: "Unregistered", of: .apns) != reasons[0])
+    #expect(RejectionReason(named: "Shutdown", of: toy) == .other)
   }
 
   @Test func pushTypesAreApples() {
@@ -51,4 +70,10 @@ import Testing
       #expect(type.maximumPayloadBytes == (type == .voip ? 5120 : 4096))
     }
   }
+}
+
+/// Reasons of Apple's, which this room knows by name alone.
+extension RejectionReason {
+  static let unregistered = RejectionReason(named: "Unregistered", of: .apns)
+  static let badDeviceToken = RejectionReason(named: "BadDeviceToken", of: .apns)
 }

@@ -102,12 +102,13 @@ import Testing
     let batch = batch()
     add(2, to: batch)
     batch.seal()
-    batch.addVerdict(1, .gone(since: 5))
+    batch.addVerdict(1, .gone(since: 5, reason: .unregistered))
     batch.addVerdict(0, .unusable(.badDeviceToken))
     #expect(
       tally.verdicts == [
         TokenVerdict(
-          user: "user-1", member: "apns:sandbox:com.example.live:10001", finding: .gone(since: 5)),
+          user: "user-1", member: "apns:sandbox:com.example.live:10001",
+          finding: .gone(since: 5, reason: .unregistered)),
         TokenVerdict(
           user: "user-0", member: "apns:sandbox:com.example.live:10000",
           finding: .unusable(.badDeviceToken)),

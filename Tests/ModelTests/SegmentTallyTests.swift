@@ -50,7 +50,9 @@ import Testing
     tally.add(unusable(.sandbox, 2))
     tally.add(unusable(.sandbox, 3))
     tally.add(
-      TokenVerdict(user: "u4", member: "apns:production:a.b:4", finding: .gone(since: 5)))
+      TokenVerdict(
+        user: "u4", member: "apns:production:a.b:4", finding: .gone(since: 5, reason: .unregistered)
+      ))
     #expect(tally.takeEvidence(of: .production) == (7, 1))
     #expect(tally.takeEvidence(of: .sandbox) == (3, 2))
     #expect(tally.takeEvidence(of: .production) == (0, 0))

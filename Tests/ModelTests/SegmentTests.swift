@@ -42,8 +42,9 @@ import Testing
     tally.count(.cancelled, times: 3)
     tally.count(.suppressed(.muted), times: 3)
     tally.count(.suppressed(.cap))
-    for reason in RejectionReason.allCases {
-      tally.count(.rejected(reason), times: Int(reason.rawValue))
+    let reasons = RejectionReason.ours + RejectionReason.all(of: .apns)
+    for reason in reasons {
+      tally.count(.rejected(reason), times: Int(reason.index))
     }
     #expect(tally.accepted == 1)
     #expect(tally.expired == 2)
@@ -51,7 +52,7 @@ import Testing
     #expect(tally.suppressed == 4 && tally.suppressions[.muted] == 3)
     #expect(tally.settled == 10 + 37 * 38 / 2)
     // The first was counted zero times.
-    #expect(tally.rejections.map(\.reason) == Array(RejectionReason.allCases.dropFirst()))
+    #expect(tally.rejections.map(\.reason) == Array(reasons.dropFirst()))
     #expect(tally.rejections.map(\.count) == Array(1...37))
   }
 }

@@ -48,8 +48,9 @@ import Testing
       #expect(lines.contains { $0.hasPrefix("\(series){") || $0.hasPrefix("\(series) ") })
     }
     #expect(lines.count { $0.hasPrefix("# TYPE") } == WorkerMetrics.all.count)
-    for reason in RejectionReason.allCases {
-      #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"\(reason.name)\"} 0"))
+    for reason in RejectionReason.all {
+      let labels = "platform=\"\(reason.platform ?? "")\",reason=\"\(reason.name)\""
+      #expect(lines.contains("fanfare_pushes_rejected_total{\(labels)} 0"))
     }
   }
 
@@ -57,7 +58,7 @@ import Testing
   @Test func everyCounterIsShown() {
     let counters = WorkerCounters()
     for counter in WorkerCounter.allCases { counters.add(counter, 1000 + counter.rawValue) }
-    counters.addRejected(reason: RejectionReason.unregistered.rawValue, 7)
+    counters.addRejected(reason: RejectionReason.unregistered.index, 7)
     counters.addDeadLetter(code: 1)
     let lines = lines(figures(counters))
     let shown: [(String, WorkerCounter)] = [
@@ -86,7 +87,7 @@ import Testing
       ("fanfare_pushes_suppressed_total{rule=\"quiet\"}", .suppressedQuiet),
       ("fanfare_pushes_suppressed_total{rule=\"cap\"}", .suppressedCap),
       ("fanfare_pushes_suppressed_total{rule=\"device\"}", .suppressedDevice),
-      ("fanfare_apns_retries_total", .retries),
+      ("fanfare_push_retries_total", .retries),
       ("fanfare_credentials_changes_total{result=\"replaced\"}", .credentialsReplaced),
       ("fanfare_credentials_changes_total{result=\"refused\"}", .credentialsRefused),
       ("fanfare_tokens_total{result=\"pruned\"}", .tokensPruned),
@@ -107,7 +108,8 @@ import Testing
     }
     let rejected = 1007 + WorkerCounter.pushesRejected.rawValue
     #expect(lines.contains("fanfare_pushes_total{outcome=\"rejected\"} \(rejected)"))
-    #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"Unregistered\"} 7"))
+    #expect(
+      lines.contains("fanfare_pushes_rejected_total{platform=\"apns\",reason=\"Unregistered\"} 7"))
     #expect(lines.contains("fanfare_dlq_messages_total{error_code=\"tombstone\"} 0"))
     #expect(lines.contains("fanfare_dlq_messages_total{error_code=\"too_large\"} 1"))
     #expect(IngestError.Code.allCases.count <= WorkerCounters.maximumCodes)
@@ -181,7 +183,7 @@ import Testing
     counts.refuse(.init(status: 410, reason: .unregistered))
     counts.refuse(.init(status: 502, reason: nil))
     counts.refuse(.init(status: 502, reason: nil))
-    counts.refuse(.init(status: 200, reason: nil, isOfGateway: true))
+    counts.refuse(.init(status: 200, reason: nil, interface: "binary"))
     let series = WorkerMetrics.answerSeries(counts)
     #expect(
       series.map(\.labels) == [

@@ -33,10 +33,10 @@ import Testing
     let apple = try Self.apple(("apns.production.interface", "binary"))
     let failure = #expect(throws: CommandFailure.self) { try apple.route(.production) }
     #expect(failure?.code == .config && failure?.message.contains("docs/legacy.md") == true)
-    #expect(try apple.route(.sandbox).interface == .http2)
+    #expect(try apple.route(.sandbox).interface == nil)
     for service in [CommandApple.Service.channels, .broadcasts] {
       let route = try apple.route(.production, service)
-      #expect(route.interface == .http2 && route.tls?.applicationProtocols == ["h2"])
+      #expect(route.interface == nil && route.tls?.applicationProtocols == ["h2"])
     }
   }
 

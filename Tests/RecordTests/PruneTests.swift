@@ -214,4 +214,22 @@ import Testing
       #expect(status.pruned == 100 && status.accepted == 10)
     }
   }
+
+  /// `x:one` and `y:one` end alike, and are two tokens.
+  @Test func aGoneTokenWithColonsIsReleased() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let members = ["x:one", "y:one"].map { "toy::a.b:\($0)" }
+      for member in members {
+        _ = try await redis.ask("SADD", keyspace.bindings(user: "u"), member)
+        _ = try await redis.ask(
+          "SET", keyspace.tokenOwner(token: Binding.token(ofMember: member)), "u")
+      }
+      let gone = TokenVerdict(
+        user: "u", member: members[0], finding: .gone(since: noon, reason: .unregistered))
+      #expect(try await record.prune([gone], source: "e1 0", now: noon).pruned == 1)
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "x:one")) == nil)
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "y:one")) == "u")
+    }
+  }
 }

@@ -106,7 +106,9 @@ import Threads
         for user in (0..<12).map({ "v\($0)" }) {
           let member = "apns:\(environment):\(topic):b\(user)"
           _ = try await redis.ask("SADD", keyspace.bindings(user: user), member)
-          verdicts.append(TokenVerdict(user: user, member: member, finding: .gone(since: noon)))
+          verdicts.append(
+            TokenVerdict(
+              user: user, member: member, finding: .gone(since: noon, reason: .unregistered)))
         }
         let own = tally(accepted: id == "good" ? 100 : 0, verdicts)
         own.topic = topic

@@ -42,7 +42,8 @@ func tally(accepted: Int, _ verdicts: [TokenVerdict] = []) -> SegmentTally {
 func member(_ token: String) -> String { "apns:production:com.example.live:\(token)" }
 
 func gone(_ user: String, _ token: String, since: Int64) -> TokenVerdict {
-  TokenVerdict(user: user, member: member(token), finding: .gone(since: since))
+  TokenVerdict(
+    user: user, member: member(token), finding: .gone(since: since, reason: .unregistered))
 }
 
 func unusable(_ user: String, _ token: String) -> TokenVerdict {
@@ -67,4 +68,13 @@ extension RedisClient {
     if let at { _ = try await ask("HSET", keyspace.bound(user: user), member(token), String(at)) }
     _ = try await ask("SET", keyspace.tokenOwner(token: token), user)
   }
+}
+
+/// Reasons of Apple's, which this room knows by name alone.
+extension RejectionReason {
+  static let unregistered = RejectionReason(named: "Unregistered", of: .apns)
+  static let expiredToken = RejectionReason(named: "ExpiredToken", of: .apns)
+  static let badDeviceToken = RejectionReason(named: "BadDeviceToken", of: .apns)
+  static let badTopic = RejectionReason(named: "BadTopic", of: .apns)
+  static let payloadTooLarge = RejectionReason(named: "PayloadTooLarge", of: .apns)
 }

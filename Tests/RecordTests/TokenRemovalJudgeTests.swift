@@ -97,7 +97,8 @@ import Testing
     let tally = Self.evidence(accepted: accepted, unusable: 0, destination)
     for number in 0..<removals {
       let member = "apns:\(destination.name):a.b:\(number)"
-      tally.add(TokenVerdict(user: "u", member: member, finding: .gone(since: noon)))
+      tally.add(
+        TokenVerdict(user: "u", member: member, finding: .gone(since: noon, reason: .unregistered)))
     }
     judge.hear(of: tally, topic: topic, now: noon)
     let answers = judge.admission(of: tally, topic: topic).questions.first?.answers
@@ -139,7 +140,9 @@ import Testing
     judge.hear(of: Self.evidence(accepted: 100, unusable: 1), topic: "a.b", now: noon)
     let verdicts = [
       Self.verdict(), Self.verdict(.sandbox), gone("u1", "aa", since: noon),
-      TokenVerdict(user: "u2", member: "apns:sandbox:a.b:bb", finding: .gone(since: noon)),
+      TokenVerdict(
+        user: "u2", member: "apns:sandbox:a.b:bb",
+        finding: .gone(since: noon, reason: .unregistered)),
     ]
     let tally = SegmentTally()
     for verdict in verdicts { tally.add(verdict) }

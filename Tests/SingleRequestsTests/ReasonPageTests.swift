@@ -10,7 +10,7 @@ import Testing
 @Suite struct ReasonPageTests {
   /// Apple's reasons in the order of their statuses.
   private static var reasons: [(status: Int, reason: RejectionReason)] {
-    RejectionReason.allCases.compactMap { reason in
+    RejectionReason.all(of: .apns).compactMap { reason in
       ReasonWords(reason).status.map { ($0, reason) }
     }.sorted { ($0.status, $0.reason.name) < ($1.status, $1.reason.name) }
   }

@@ -238,7 +238,7 @@ package final class World: @unchecked Sendable {
         [UInt8](repeating: 7, count: 64)
       }, lifetime: .seconds(3_000), monotonic: { scheduler.now })
     var deliver = DeliverOptions(wallClock: wallClock, report: { log.deliver($0) })
-    var route = APNsRoute(endpoint: Self.apple, tls: nil)
+    var route = RouteTarget(endpoint: Self.apple, tls: nil)
     route.network = network
     deliver.routes = [.production: route]
     route.endpoint = Self.sandbox

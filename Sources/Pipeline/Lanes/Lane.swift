@@ -190,19 +190,15 @@ package actor Lane {
   /// Pushes waiting for a stream, streams in flight and open connections: for the heartbeat.
   package func figures() -> LaneFigures {
     LaneFigures(
-      ready: context.deliver.readyCount, inFlight: context.deliver.inFlight,
-      connections: context.deliver.openConnections, streamLimit: context.deliver.streamLimit,
+      ready: context.deliver.readyCount, platforms: context.deliver.figures,
       claims: segments.runs.count, slots: segments.runs.slots, fanOuts: segments.runs.eventIDs,
       awaitingAnswers: segments.runs.awaitingAnswers,
       mostBatchBytes: segments.runs.mostBatchBytes,
       clockAhead: clock.ahead, waitsFor: context.board.all + segments.leases.waitsFor,
       redisTrouble: context.redis.obstacle.map { "\($0)" },
       obstacles: context.deliver.obstacles, limits: segments.leases.short,
-      answerTimes: context.deliver.answerTimes, eventAges: fanOuts.eventAges,
+      eventAges: fanOuts.eventAges,
       fanOutTimes: context.endings.durations, firstPushTimes: context.endings.firstPushes,
-      connectionCounts: context.deliver.connectionCounts,
-      answerCounts: context.deliver.answerCounts,
-      unknownAnswers: context.deliver.unknownAnswers,
       redisTimes: context.redisRoundTrips.times, redisFailures: context.redisRoundTrips.failures,
       brokenRedisConnections: context.redis.brokenConnections,
       replicas: context.redis.replicaFigures)

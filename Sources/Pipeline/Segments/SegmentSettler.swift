@@ -119,7 +119,7 @@ extension WorkerCounters {
     add(.pushesSuppressed, tally.suppressed)
     for (rule, count) in tally.suppressions.byRule { add(Self.counter(of: rule), count) }
     add(.retries, tally.retried)
-    for (reason, count) in tally.rejections { addRejected(reason: reason.rawValue, count) }
+    for (reason, count) in tally.rejections { addRejected(reason: reason.index, count) }
     add(.tokensPruned, tally.findings.pruned)
     add(.tokensPruneRefused, tally.findings.refused)
     add(.tokensPruneUndated, tally.findings.undated)

@@ -15,15 +15,15 @@ package enum APNsCredentials: Sendable {
   /// `authorization`; nil: it has none.
   /// - Parameter now: ms since 1970.
   package func proven(
-    _ route: APNsRoute, now: Int64
-  ) throws(SigningError) -> (route: APNsRoute, authorization: String?) {
+    _ route: RouteTarget, now: Int64
+  ) throws(SigningError) -> (route: RouteTarget, authorization: String?) {
     switch self {
     case .key(let tokens):
       let token = try tokens.token(now: now)
       return (route, String(decoding: token.authorization.bytes, as: UTF8.self))
     case .certificate(let identity):
       var route = route
-      route.tls = identity.current.security(for: route.interface)
+      route.tls = identity.current.security(over: route.applicationProtocols)
       return (route, nil)
     }
   }
@@ -56,7 +56,7 @@ extension APNsCredentials: PlatformAccount {
     let said = Answer(body: answer.body)
     let disposition = RejectionTable.disposition(
       status: answer.status, reason: said.reason, isWhole: answer.isWhole)
-    let reason = said.reason.map { RejectionReason(name: $0) }
+    let reason = said.reason.map { RejectionReason.apple($0) }
     let isDocumented =
       reason.map { $0 != .other } == true && RejectionTable.statuses.contains(answer.status)
     return AnswerMeaning(

@@ -7,24 +7,24 @@ package final class ClientIdentity: Sendable {
   /// One certificate, as connections are made with it.
   package final class Certificate: Credential {
     package let http2: ClientSecurity
-    /// The legacy binary interface agrees on no protocol in TLS.
-    package let binary: ClientSecurity
+    /// For servers that agree on no protocol in TLS.
+    package let withoutProtocol: ClientSecurity
     /// Ms since 1970.
     package let expiresAt: Int64
     /// In words, for an operator: what it is for.
     package let words: String
 
     package init(
-      http2: ClientSecurity, binary: ClientSecurity, expiresAt: Int64, words: String
+      http2: ClientSecurity, withoutProtocol: ClientSecurity, expiresAt: Int64, words: String
     ) {
       self.http2 = http2
-      self.binary = binary
+      self.withoutProtocol = withoutProtocol
       self.expiresAt = expiresAt
       self.words = words
     }
 
-    package func security(for interface: APNsInterface) -> ClientSecurity {
-      interface == .http2 ? http2 : binary
+    package func security(over protocols: [String]) -> ClientSecurity {
+      protocols.isEmpty ? withoutProtocol : http2
     }
   }
 

@@ -25,13 +25,13 @@ package struct Conduct: Sendable, Equatable {
 
   package init(status: Int, reason: String?) {
     let disposition = RejectionTable.disposition(status: status, reason: reason)
-    let said = reason.map { RejectionReason(name: $0) }
+    let said = reason.map { RejectionReason.apple($0) }
     outcome = Self.outcome(disposition)
     tries = Self.tries(disposition)
     token = Self.token(disposition, isDated: reason != nil)
     switch disposition {
     case .retryElsewhere: connection = "takes no more"
-    case .renewToken: connection = "takes no more, and the next one has the new provider token"
+    case .renew: connection = "takes no more, and the next one has the new provider token"
     default: connection = "kept"
     }
     if case .hold = disposition {
@@ -67,7 +67,7 @@ package struct Conduct: Sendable, Equatable {
     case .reject, .rejectAndAlert, .prune, .setAside: "rejected"
     case .retry: "sent again after a back-off"
     case .retryElsewhere: "sent again on another connection"
-    case .renewToken: "sent again with a new provider token"
+    case .renew: "sent again with a new provider token"
     case .hold: "waits until the credentials are taken"
     }
   }
@@ -75,7 +75,7 @@ package struct Conduct: Sendable, Equatable {
   private static func tries(_ disposition: Disposition) -> String {
     switch disposition {
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside: return "1"
-    case .renewToken, .hold: return "until it expires"
+    case .renew, .hold: return "until it expires"
     case .retry(let reason), .retryElsewhere(let reason):
       guard let limit = RejectionTable.limit(of: reason) else { return "until it expires" }
       return switch limit.isAbout {

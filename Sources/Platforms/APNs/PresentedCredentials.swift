@@ -21,8 +21,8 @@ struct PresentedCredentials: ShownCredentials {
     }
   }
 
-  func security(for interface: APNsInterface) -> ClientSecurity? {
-    certificate?.security(for: interface)
+  func security(over protocols: [String]) -> ClientSecurity? {
+    certificate?.security(over: protocols)
   }
 
   mutating func show(_ credential: any Credential, at now: UInt64) {

@@ -3,6 +3,9 @@ import JSON
 import Model
 import Text
 
+/// What follows from each status and reason of "Handling notification responses from APNs". Apple's
+/// own advice is to retry 5xx after 15 minutes, longer than go-live news lives; ours is a short
+/// jittered back-off inside the event's time, then `expired`.
 package enum RejectionTable {
   /// Those of "Handling notification responses from APNs".
   static let statuses: Set = [400, 403, 404, 405, 410, 413, 429, 500, 503]
@@ -24,26 +27,32 @@ package enum RejectionTable {
       default: byStatus
       }
     }
-    let known = RejectionReason(name: reason)
-    switch known {
-    case .badDeviceToken, .deviceTokenNotForTopic: return .setAside(known)
-    case .unregistered, .expiredToken: return .prune(known)
-    case .badCollapseId, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
-      .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
-      .topicDisallowed, .badPath, .methodNotAllowed:
-      return .rejectAndAlert(known)
-    case .idleTimeout, .shutdown: return .retryElsewhere(known)
-    case .badCertificate, .badCertificateEnvironment, .invalidProviderToken,
-      .missingProviderToken, .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken,
-      .tooManyProviderTokenUpdates:
-      return .hold(known)
-    case .expiredProviderToken: return .renewToken
-    case .forbidden, .payloadTooLarge: return .reject(known)
-    case .tooManyRequests, .internalServerError, .serviceUnavailable: return .retry(known)
-    case .other, .unrenderable, .noRoute, .unanswered, .unwritable, .proxyAnswered:
-      return withNewReason(status: status)
-    }
+    return dispositions[.apple(reason)] ?? withNewReason(status: status)
   }
+
+  /// Of each reason of Apple's.
+  private static let dispositions: [RejectionReason: Disposition] = {
+    var all: [RejectionReason: Disposition] = [:]
+    func put(_ reasons: [RejectionReason], _ disposition: (RejectionReason) -> Disposition) {
+      for reason in reasons { all[reason] = disposition(reason) }
+    }
+    put([.badDeviceToken, .deviceTokenNotForTopic]) { .setAside($0) }
+    put([.unregistered, .expiredToken]) { .prune($0) }
+    put([
+      .badCollapseId, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
+      .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
+      .topicDisallowed, .badPath, .methodNotAllowed,
+    ]) { .rejectAndAlert($0) }
+    put([.idleTimeout, .shutdown]) { .retryElsewhere($0) }
+    put([
+      .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,
+      .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken, .tooManyProviderTokenUpdates,
+    ]) { .hold($0) }
+    put([.expiredProviderToken]) { .renew($0) }
+    put([.forbidden, .payloadTooLarge]) { .reject($0) }
+    put([.tooManyRequests, .internalServerError, .serviceUnavailable]) { .retry($0) }
+    return all
+  }()
 
   /// Apple's longest is 27 letters.
   private static func isInApplesForm(_ reason: String) -> Bool {
@@ -105,7 +114,7 @@ package enum RejectionTable {
       default: return nil
       }
     }
-    guard status != 200, RejectionReason(name: reason) == .other else { return nil }
+    guard status != 200, RejectionReason.apple(reason) == .other else { return nil }
     return UnknownAnswer(status: status, reason: reason)
   }
 }

@@ -2,9 +2,8 @@ import Model
 import Transport
 
 package struct DeliverOptions: Sendable {
-  package var routes: [Destination: APNsRoute] = [:]
-  /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts
-  /// on a few.
+  package var routes: [Destination: RouteTarget] = [:]
+  /// Connections of a lane to each destination. Spread over many, there are no bursts on a few.
   package var connectionsPerRoute = 2
   /// Under load as many as this; nil: no more.
   package var mostConnectionsPerRoute: Int?
@@ -25,8 +24,8 @@ package struct DeliverOptions: Sendable {
   package var waitingPushes = 8192
   /// Without an open connection for so long, a route is closed: nobody waits for it any more.
   package var closedAfter: Duration = .seconds(1)
-  /// Connections that are open and take nothing for so long count as none. Apple answers within
-  /// some tenths of a second.
+  /// Connections that are open and take nothing for so long count as none. Servers answer
+  /// within some tenths of a second.
   package var stalledAfter: Duration = .seconds(3)
   /// A connection with nothing in flight that takes nothing for so long, while pushes wait, is
   /// replaced: another may take them.
@@ -42,7 +41,7 @@ package struct DeliverOptions: Sendable {
   /// So is one that others have overtaken: the server answers, but not this push.
   package var passedOverAfter: Duration = .seconds(5)
   package var connectTimeout: Duration = .seconds(10)
-  /// A connection without traffic is asked for a sign of life after this. Apple: about an hour.
+  /// A connection without traffic is asked for a sign of life after this.
   package var pingInterval: Duration = .seconds(3600)
   /// A PING without an answer closes the connection after this.
   package var pingTimeout: Duration = .seconds(10)
@@ -52,7 +51,7 @@ package struct DeliverOptions: Sendable {
   /// takes less.
   package var proofTimeout: Duration = .milliseconds(1500)
   package var retry = RetryPolicy()
-  /// How long nothing is sent for a topic after Apple refused our credentials for it.
+  /// How long nothing is sent for a topic after our credentials were refused for it.
   package var credentialHold: Duration = .seconds(15)
   /// Ms since 1970; what expiry is measured against.
   package var wallClock: @Sendable () -> Int64
@@ -98,12 +97,13 @@ package enum DeliverNotice: Sendable, Equatable {
   case unanswered(Endpoint, pushes: Int)
   /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
   case lost(Endpoint, connections: Int, pushes: Int, reason: String)
-  /// Of the binary interface: pushes were taken for accepted before the gateway said that it had
+  /// Pushes were taken for accepted for want of an answer, before the server said that it had
   /// refused them, or thrown them away.
   case refusedLate(Endpoint, pushes: Int)
-  /// Apple says that what we send is wrong; the push is rejected and the next ones will be too.
+  /// The server says that what we send is wrong; the push is rejected and the next ones will be
+  /// too.
   case configurationRejected(Endpoint, reason: RejectionReason)
-  /// The server says something that Apple does not document: the first time that it does.
+  /// The server says something that its platform does not document: the first time that it does.
   case unknownAnswer(Endpoint, UnknownAnswer)
   /// Pushes of a route or topic cannot be sent from now on.
   case obstacleBegan(RouteObstacle)

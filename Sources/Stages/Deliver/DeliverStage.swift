@@ -1,10 +1,9 @@
 import EventLoop
 import Model
-import Telemetry
 
-/// The sending end of a lane: takes batches of rendered pushes, keeps Apple's streams full, and
-/// settles each push with its outcome. Steps of a push: admit → wait for a stream → send → judge
-/// the answer → settle, or wait out a back-off and again. Confined to its lane's loop.
+/// The sending end of a lane: takes batches of rendered pushes, keeps the servers' streams full,
+/// and settles each push with its outcome. Steps of a push: admit → wait for a stream → send →
+/// judge the answer → settle, or wait out a back-off and again. Confined to its lane's loop.
 package final class DeliverStage {
   private let loop: EventLoop
   private let credentials: AppCredentials
@@ -39,10 +38,14 @@ package final class DeliverStage {
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
   ///
-  /// The sandbox is connected to by its first push: most deployments never have one. So is
-  /// production with the credentials of each app, where apps have their own.
+  /// Any but the first destination of a platform is connected to by its first push: most
+  /// deployments never have one. So is the first with the credentials of each app, where apps have
+  /// their own.
   package func start() {
-    if credentials.all.count == 1 { routes[.production]?.start() }
+    for route in routes.all where route.isFirst {
+      let platform = route.destination.platform.name
+      if credentials.all.count(where: { $0.account.platform == platform }) == 1 { route.start() }
+    }
     tick()
   }
 
@@ -63,30 +66,12 @@ package final class DeliverStage {
 
   /// Pushes that wait for a stream.
   package var readyCount: Int { routes.all.reduce(0) { $0 + $1.readyCount } }
-  /// Streams in flight.
-  package var inFlight: Int { routes.all.reduce(0) { $0 + $1.inFlight } }
-  package var openConnections: Int { routes.all.reduce(0) { $0 + $1.openConnections } }
-  /// Streams that may be in flight on those.
-  package var streamLimit: Int { routes.all.reduce(0) { $0 + $1.streamLimit } }
 
-  /// How long Apple took to answer since the lane began.
-  package var answerTimes: Histogram {
-    routes.all.reduce(Histogram.answerTimes) { $0 + $1.answerTimes }
-  }
-
-  /// Of connections since the lane began.
-  package var connectionCounts: ConnectionCounts {
-    routes.all.reduce(into: ConnectionCounts()) { $0.add($1.connectionCounts) }
-  }
-
-  /// What APNs answered since the lane began.
-  package var answerCounts: AnswerCounts {
-    routes.all.reduce(into: AnswerCounts()) { $0.add($1.answerCounts) }
-  }
-
-  /// What APNs said since the lane began that Apple does not document.
-  package var unknownAnswers: UnknownAnswers {
-    routes.all.reduce(into: UnknownAnswers()) { $0.add($1.unknownAnswers) }
+  /// Of each platform that there are routes to, by its name.
+  package var figures: [String: PlatformFigures] {
+    routes.all.reduce(into: [:]) {
+      $0[$1.destination.platform.name, default: PlatformFigures()].add($1.figures)
+    }
   }
 
   /// What keeps pushes from being sent; empty when all is well.

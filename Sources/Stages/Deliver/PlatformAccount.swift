@@ -68,8 +68,8 @@ package struct CredentialProblem: Error, Sendable {
 
 /// What the server of one connection has seen of who we are. Times are monotonic nanoseconds.
 package protocol ShownCredentials {
-  /// For the TLS handshake; nil: the route's own.
-  func security(for interface: APNsInterface) -> ClientSecurity?
+  /// For a TLS handshake that offers these protocols (ALPN); nil: the route's own.
+  func security(over protocols: [String]) -> ClientSecurity?
   /// A push has gone with it.
   mutating func show(_ credential: any Credential, at now: UInt64)
   /// Whether pushes may go on this connection with this one.

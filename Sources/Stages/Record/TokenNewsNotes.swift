@@ -130,7 +130,8 @@ struct VerdictNote {
   init?(_ text: String) {
     let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 5, let at = Int64(parts[0]) else { return nil }
-    let reason = RejectionReason(name: parts[2])
+    let platform = (Destination(ofMember: parts[4]) ?? .production).platform
+    let reason = RejectionReason(named: parts[2], of: platform)
     let finding: TokenVerdict.Finding
     if parts[1].isEmpty {
       finding = .unusable(reason)

@@ -140,17 +140,11 @@ extension RecordStage {
     do {
       return try await TokenMoves(redis: redis, keyspace: keyspace)
         .release(
-          freed.map { (token: Self.token(of: $0), user: $0.user) },
+          freed.map { (token: Binding.token(ofMember: $0.member), user: $0.user) },
           keptFor: Keyspace.prunedLifetimeSeconds)
     } catch {
       throw RecordError(error)
     }
-  }
-
-  private static func token(of verdict: TokenVerdict) -> String {
-    verdict.member.utf8.lastIndex(of: 0x3A).map {
-      String(verdict.member[verdict.member.utf8.index(after: $0)...])
-    } ?? verdict.member
   }
 }
 

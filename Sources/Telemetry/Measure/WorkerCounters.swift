@@ -20,7 +20,7 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
 /// by whoever reports; relaxed atomics, so that a reader sees each number soon, not all at the
 /// same instant.
 package final class WorkerCounters: Sendable {
-  /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
+  /// Rejections are counted by `RejectionReason.index` too, without knowing the reasons here.
   static let maximumReasons = 64
 
   private let counters = InlineArray<42, Atomic<Int>> { _ in Atomic(0) }
@@ -65,7 +65,7 @@ package final class WorkerCounters: Sendable {
 /// The counters at one moment.
 package struct WorkerSnapshot: Sendable, Equatable {
   private var counters = [Int](repeating: 0, count: WorkerCounter.allCases.count)
-  /// By `RejectionReason.rawValue`.
+  /// By `RejectionReason.index`.
   package fileprivate(set) var rejections = [Int](
     repeating: 0, count: WorkerCounters.maximumReasons)
   /// By the number of their reason's code.

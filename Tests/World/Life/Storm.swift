@@ -105,7 +105,8 @@ final class Storm {
       member: device.member, token: device.token, to: user, at: now - 60_000)
     return TokenVerdict(
       user: user, member: device.member,
-      finding: isUnusable ? .unusable(.badDeviceToken) : .gone(since: now - 30_000))
+      finding: isUnusable
+        ? .unusable(.badDeviceToken) : .gone(since: now - 30_000, reason: .unregistered))
   }
 
   /// Nothing of it is left for the life behind the storm.
@@ -269,7 +270,8 @@ final class StormDevices {
         _ = try await writer.finish()
       case .prune:
         // What Apple has said before this round.
-        let verdict = TokenVerdict(user: user, member: own.member, finding: .gone(since: at - 200))
+        let verdict = TokenVerdict(
+          user: user, member: own.member, finding: .gone(since: at - 200, reason: .unregistered))
         _ = try await RecordStage(redis: client, keyspace: world.keyspace)
           .prune([verdict], source: "storm \(at)", now: at)
       }

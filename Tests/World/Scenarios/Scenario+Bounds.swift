@@ -3,6 +3,8 @@ import Model
 
 /// What a worker keeps, reads and waits for at most.
 extension Scenario {
+  private static let streamsInFlight = #"fanfare_push_streams_in_flight{platform="apns"}"#
+
   static let kept: [Scenario] = [
     Scenario(
       "hanging", "an event that hangs is among those that have begun",
@@ -119,8 +121,8 @@ extension Scenario {
       ],
       bounds: [
         .exactly(.lost, 0), .exactly(.doubled, 0), .exactly(.uncommitted, 0),
-        .most(.measured("one", series: "fanfare_apns_streams_in_flight"), 80),
-        .within(.measured("two", series: "fanfare_apns_streams_in_flight"), 1...80),
+        .most(.measured("one", series: Self.streamsInFlight), 80),
+        .within(.measured("two", series: Self.streamsInFlight), 1...80),
         .most(.lastPush("e1"), 8),
       ]),
     Scenario(

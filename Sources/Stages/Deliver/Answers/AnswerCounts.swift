@@ -8,13 +8,13 @@ package struct AnswerCounts: Sendable, Equatable {
     package let status: Int
     /// `other` for one that the platform does not document; nil for none.
     package let reason: RejectionReason?
-    /// A gateway of the legacy interface said so: `status` is a byte of its own.
-    package let isOfGateway: Bool
+    /// Of another interface than HTTP, whose statuses are others: what operators know it by.
+    package let interface: String?
 
-    package init(status: Int, reason: RejectionReason?, isOfGateway: Bool = false) {
+    package init(status: Int, reason: RejectionReason?, interface: String? = nil) {
       self.status = status
       self.reason = reason
-      self.isOfGateway = isOfGateway
+      self.interface = interface
     }
 
     static let others = Refusal(status: 0, reason: .other)

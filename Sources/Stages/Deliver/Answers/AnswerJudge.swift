@@ -109,14 +109,18 @@ final class AnswerJudge {
     return meaning.disposition
   }
 
-  /// A gateway of the legacy interface said so; what follows from it is `conclude`'s.
-  func countRefusal(byGateway status: UInt8) {
-    answerCounts.refuse(.init(status: Int(status), reason: nil, isOfGateway: true))
+  /// A server of another interface than HTTP/2 said so.
+  func refused(
+    _ item: StreamSlots.Slot, _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
+    on connection: any PushConnection
+  ) {
+    answerCounts.refuse(refusal)
+    conclude(item.push, disposition, on: connection, item)
   }
 
   /// - Parameters:
-  ///   - unknown: what was said, where Apple does not document it.
-  ///   - goneSince: Apple's timestamp, in ms since 1970.
+  ///   - unknown: what was said, where the platform does not document it.
+  ///   - goneSince: the platform's timestamp, in ms since 1970.
   func conclude(
     _ push: ReadyPush, _ disposition: Disposition, _ unknown: UnknownAnswer? = nil,
     goneSince: Int64? = nil, retryAfter: Duration? = nil, on connection: any PushConnection,
@@ -140,7 +144,7 @@ final class AnswerJudge {
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
       retry(push, reason, sentAt: item.sentAt, after: retryAfter)
-    case .renewToken: credentials.renew(push, connection, item)
+    case .renew(let reason): credentials.renew(push, reason, connection, item)
     case .hold(let reason): credentials.refused(push, reason, unknown, sentAt: item.sentAt)
     }
   }
@@ -154,7 +158,7 @@ final class AnswerJudge {
     traffic.answered(push, at: now)
     if push.loss.isAlone { losses.loneWasAnswered(push) }
     switch disposition {
-    case .hold, .renewToken, .retryElsewhere: break
+    case .hold, .renew, .retryElsewhere: break
     case .retry(let reason):
       switch setup.account.retryLimit(of: reason)?.isAbout {
       case .server: traffic.failed(push, sentAt: sentAt, at: now)
@@ -189,8 +193,8 @@ final class AnswerJudge {
     case nil: return PushHistory.wholeTry
     case .device: return traffic.deviceWeight(of: push.tally.fanOut)
     case .server:
-      // When Apple took others between its last two tries, and most of them lately, it is this push
-      // that it does not take. One that takes a part of them says that of any push.
+      // When it took others between its last two tries, and most of them lately, it is this push
+      // that the server does not take. One that takes a part of them says that of any push.
       let since = push.answeredAt > 0 ? push.answeredAt : sentAt
       return traffic.lastAcceptedAt >= since ? traffic.refusalShare.weight : 0
     }

@@ -1,6 +1,6 @@
 /// An answer to a push that the platform does not document: a proxy's, or a new reason.
 package struct UnknownAnswer: Sendable, Hashable {
-  /// Apple's longest is 27.
+  /// Twice as many as any that is documented.
   private static let maximumReason = 64
 
   package let status: Int
@@ -19,6 +19,6 @@ package struct UnknownAnswer: Sendable, Hashable {
 
   package var words: String {
     reason.isEmpty
-      ? "\(status) without a reason" : "\(status) \(reason), which Apple does not document"
+      ? "\(status) without a reason" : "\(status) \(reason), which is not documented"
   }
 }

@@ -1,5 +1,5 @@
-/// How often a server gave each answer that Apple does not document. So many are told apart, in
-/// whatever way it invents them.
+/// How often a server gave each answer that the platform does not document. So many are told apart,
+/// in whatever way it invents them.
 package struct UnknownAnswers: Sendable, Equatable {
   static let maximum = 16
 

@@ -1,7 +1,7 @@
 /// How many ordinary connections a route has: one more while those that it has take nothing more
-/// and pushes wait, one fewer when it is not needed. Apple asks to spread pushes over many
-/// connections, and takes opening and closing them quickly for an attack: so it grows in seconds,
-/// and shrinks in minutes. A pure machine; times are monotonic nanoseconds.
+/// and pushes wait, one fewer when it is not needed. A server takes opening and closing connections
+/// quickly for an attack: so it grows in seconds, and shrinks in minutes. A pure machine; times are
+/// monotonic nanoseconds.
 struct ConnectionGrowth {
   /// What is to be seen of a route when it is looked at.
   enum Need: CaseIterable {

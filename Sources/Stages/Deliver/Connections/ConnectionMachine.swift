@@ -1,4 +1,4 @@
-/// The life of one connection to APNs, as a pure machine: what may happen when, and what follows.
+/// The life of one connection, as a pure machine: what may happen when, and what follows.
 ///
 /// ```
 /// connecting ─opened→ greeting ─settings→ open ─goAway, retire→ draining ─drained→ closed
@@ -22,7 +22,7 @@ package struct ConnectionMachine: Sendable, Equatable {
     case settings
     /// The server says it takes no more streams.
     case goAway
-    /// We want no more streams on it (a provider token that is too old, Shutdown).
+    /// We want no more streams on it (a credential that is too old, a server that shuts down).
     case retire
     /// No stream is left in flight.
     case drained

@@ -1,8 +1,8 @@
 import EventLoop
 
-/// A place for one connection, and when the next may take it. Apple takes rapid connecting and
+/// A place for one connection, and when the next may take it. Servers take rapid connecting and
 /// disconnecting for an attack, so connections that were of no use come at growing distances.
-struct ConnectionPlace {
+package struct ConnectionPlace {
   var connection: (any PushConnection)?
   /// Runs until the next connection is opened.
   var opening: LoopTimer?
@@ -23,7 +23,7 @@ struct ConnectionPlace {
   private var idleCloses = 0
 
   /// How a connection ended.
-  enum End: Equatable {
+  package enum End: Equatable {
     /// It carried so many pushes that were answered, or will be; 0: of no use at all.
     case carried(Int)
     /// Nothing had been in flight for a while: servers close such connections.
@@ -39,7 +39,7 @@ struct ConnectionPlace {
   static let calmMemory: UInt64 = 60_000_000_000
 
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
-  static let usefulPushes = 20
+  package static let usefulPushes = 20
   /// For one that carried fewer, the less the more it carried: a server of such habits is slow, but
   /// not out of order.
   private static let longestAfterSome: Duration = .seconds(5)

@@ -112,16 +112,13 @@ final class ConnectionPool {
 
   /// The interface is chosen here, and nowhere for each push.
   private func connection(isForProbes: Bool) throws(HTTP2Error) -> any PushConnection {
-    switch setup.target.interface {
-    case .http2:
-      try APNsConnection(
-        setup, isForProbes: isForProbes, pool: self, answers: answers, losses: losses,
-        signals: signals)
-    case .binary(let acceptedAfter, let first):
-      BinaryConnection(
-        setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self,
-        judge: answers, signals: signals)
+    if let interface = setup.target.interface {
+      return interface.makeConnection(
+        ConnectionRoute(setup, pool: self, judge: answers, signals: signals))
     }
+    return try HTTP2Connection(
+      setup, isForProbes: isForProbes, pool: self, answers: answers, losses: losses,
+      signals: signals)
   }
 
   /// Nobody knows what comes of connecting now: what came of it before counts no more, and nobody

@@ -2,7 +2,7 @@ import Model
 
 /// What a route asks of a connection, whichever interface it speaks. None of it is called for each
 /// push: what goes out side by side goes in one call, and what comes back is judged inside.
-protocol PushConnection: AnyObject {
+package protocol PushConnection: AnyObject {
   func connect()
   var phase: ConnectionMachine.Phase { get }
   var inFlight: Int { get }

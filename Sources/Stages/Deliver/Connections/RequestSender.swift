@@ -3,7 +3,7 @@ import Model
 import Transport
 
 /// Writes pushes as requests of one connection, each into a slot of its own.
-final class RequestSender {
+package final class RequestSender {
   /// Bytes for the socket beyond which no more frames are made: about 200 pushes.
   private static let outputLimit = 128 * 1024
 
@@ -17,7 +17,7 @@ final class RequestSender {
   }
 
   /// How many more pushes can be sent now: the connection's own bound, the server's streams, room
-  /// in the connection's flow-control window (about 280 bodies in Apple's 64 KiB) and in the
+  /// in the connection's flow-control window (about 280 bodies in 64 KiB) and in the
   /// socket.
   func capacity(_ session: HTTP2ClientSession, _ transport: Connection) -> Int {
     let window = session.remoteConnectionWindow - unwrittenBodyBytes
@@ -35,7 +35,7 @@ final class RequestSender {
   }
 
   /// Why it took no more of a run.
-  enum End {
+  package enum End {
     case allSent
     /// No stream or no window is left.
     case full
@@ -55,9 +55,7 @@ final class RequestSender {
     let bytes = batch.bytes
     let window = session.remoteConnectionWindow
     var unwritten = unwrittenBodyBytes
-    var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
-    item.push.isFirst = false
-    item.push.isProbe = isProbe
+    var item = run.item(headers, isProbe: isProbe, at: now)
     var sent = 0
     var end = End.allSent
     while sent < run.count {

@@ -1,9 +1,8 @@
-/// Whether a server makes a connection pay for the tokens that it rejected on it. Apple counts the
-/// errors of a connection: too many end it, BadDeviceToken sooner than others ("Handling
-/// notification responses from APNs"); providers report that its limit of streams falls first, down
-/// to one. A server that takes less for being busy, or goes away as servers do, is another matter:
-/// it is obeyed. A pure machine; times are monotonic nanoseconds.
-struct StreamCut: Equatable {
+/// Whether a server makes a connection pay for the tokens that it rejected on it. A server may
+/// count the errors of a connection: too many end it, bad tokens sooner than others, and its limit
+/// of streams falls first, down to one. A server that takes less for being busy, or goes away as
+/// servers do, is another matter: it is obeyed. A pure machine; times are monotonic nanoseconds.
+package struct StreamCut: Equatable {
   /// Between a rejected token and what it is paid for with, at most; a longer time apart, one has
   /// nothing to do with the other.
   static let memory: UInt64 = 10_000_000_000
@@ -24,6 +23,8 @@ struct StreamCut: Equatable {
 
   /// It may have half as many streams as before, or less, for what was rejected on it.
   private(set) var isCut = false
+
+  package init() {}
 
   var isPunished: Bool { isCut || wasSentAwayForErrors }
 

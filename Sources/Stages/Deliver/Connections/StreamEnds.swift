@@ -120,7 +120,8 @@ final class StreamEnds {
       let hasLeft = session?.hasLeft(slot: slot) ?? true
       guard let item = slots.empty(slot) else { return nil }
       if status != 0 { answers += 1 }
-      // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
+      // Its head says all there is to say: the stream's end alone was lost, and the server has the
+      // push.
       guard status != 200 else {
         judge.accepted(item.push, sentAt: item.sentAt, &accepted)
         return nil

@@ -2,12 +2,12 @@ import Model
 
 /// The pushes in flight on one connection: a fixed table, so that sending allocates nothing. A
 /// slot's number travels with its stream.
-final class StreamSlots {
-  struct Slot {
-    var push: ReadyPush
+package final class StreamSlots {
+  package struct Slot {
+    package var push: ReadyPush
     /// Keeps the bytes that nghttp2 borrows, and says which credential an answer is about.
     var headers: SharedHeaders
-    var sentAt: UInt64
+    package let sentAt: UInt64
     var stream: Int32
     var isReset = false
   }

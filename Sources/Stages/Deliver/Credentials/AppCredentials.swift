@@ -1,8 +1,7 @@
 import Model
 
-/// Which account the pushes of an app go with, on each platform. A connection of Apple's is bound
-/// to one team, or to one certificate ("Establishing a connection to APNs"), so each account has
-/// connections of its own.
+/// Which account the pushes of an app go with, on each platform. A connection is bound to one
+/// account, so each has connections of its own.
 package struct AppCredentials: Sendable {
   package struct Item: Sendable {
     /// What operators know it by; nil where there is but one.

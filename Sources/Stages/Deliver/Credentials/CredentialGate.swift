@@ -1,4 +1,4 @@
-/// Whether our credentials are taken for one topic, as a pure machine. Apple's refusal may be about
+/// Whether our credentials are taken for one topic, as a pure machine. A refusal may be about
 /// the key, the topic or, on servers of its own mind, about one token: so it is other pushes that
 /// ask what a refusal means. None is rejected for it: whatever it is about, it is ours to mend.
 ///
@@ -45,7 +45,7 @@ struct CredentialGate: Equatable {
 
   /// Enough to tell one bad token from a bad key within one round trip.
   private static let firstProbes = 4
-  /// After a hold credentials are likely to be refused still, and Apple closes connections with
+  /// After a hold credentials are likely to be refused still, and servers close connections with
   /// many errors.
   private static let laterProbes = 2
   /// Refused twice while others are taken, it is about this push: nobody else is asked again.

@@ -48,14 +48,17 @@ final class RouteCredentials {
 
   /// The platform says that what a push was sent with has expired.
   /// - Parameter item: what it was sent with.
-  func renew(_ push: ReadyPush, _ connection: any PushConnection, _ item: StreamSlots.Slot) {
+  func renew(
+    _ push: ReadyPush, _ reason: RejectionReason, _ connection: any PushConnection,
+    _ item: StreamSlots.Slot
+  ) {
     guard
       account.replacement(for: item.headers.credential, now: options.wallClock()) != nil
     else {
       // One this young cannot have expired: our clock or theirs is wrong.
-      return refused(push, .expiredProviderToken, sentAt: item.sentAt, kind: .clocksDiffer)
+      return refused(push, reason, sentAt: item.sentAt, kind: .clocksDiffer)
     }
-    connection.retire("ExpiredProviderToken")
+    connection.retire(reason.name)
     var push = push
     push.history.countTry()
     waiting.waitOut(push, tries: 1)
@@ -72,7 +75,7 @@ final class RouteCredentials {
     signals.schedulePump()
   }
 
-  /// - Parameter unknown: what was said, where Apple does not document it.
+  /// - Parameter unknown: what was said, where the platform does not document it.
   func refused(
     _ push: ReadyPush, _ reason: RejectionReason, _ unknown: UnknownAnswer? = nil, sentAt: UInt64,
     kind: RouteObstacle.Kind = .credentialsRefused

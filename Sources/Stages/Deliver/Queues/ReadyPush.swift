@@ -1,9 +1,9 @@
 import Model
 
 /// A push that is to be sent: the `index`-th of `batch`, with what it has been through.
-struct ReadyPush {
-  let batch: PushBatch
-  var index: Int
+package struct ReadyPush {
+  package let batch: PushBatch
+  package var index: Int
   var history: PushHistory
   /// Not handed to a connection since it was admitted. `SegmentTally.unsent` counts it while its
   /// queue is open.
@@ -13,7 +13,7 @@ struct ReadyPush {
   /// Monotonic nanoseconds of the answer that asked for another try; 0: none here.
   var answeredAt: UInt64 = 0
 
-  /// Apple asked not to be asked before, in ms since 1970; 0: it did not say.
+  /// The server asked not to be asked before, in ms since 1970; 0: it did not say.
   var askAgainAt: Int64 = 0
 
   var loss = LossTrace()
@@ -33,8 +33,8 @@ struct ReadyPush {
   /// Another worker may send it by now: nobody here wants its outcome.
   var isAbandoned: Bool { batch.tally.sendableUntil == 0 }
 
-  /// What ends it when its event expires or is cancelled. Apple may have taken it, and then either
-  /// would be a lie.
+  /// What ends it when its event expires or is cancelled. The server may have taken it, and then
+  /// either would be a lie.
   func settleOver() {
     let outcome: Outcome = tally.fanOut.brake == .cancelled ? .cancelled : .expired
     settle(as: history.mayHaveArrived ? .rejected(.unanswered) : outcome)
@@ -46,7 +46,7 @@ struct ReadyPush {
     batch.settle(index, outcome)
   }
 
-  /// Apple's last word, when that is not that it was accepted.
+  /// The server's last word, when that is not that it was accepted.
   func settle(answered reason: RejectionReason) {
     var counted = self
     counted.history.countTry()

@@ -1,4 +1,4 @@
-/// When a push that Apple could not take now is sent again: exponential back-off, halved at most by
+/// When a push that could not be taken now is sent again: exponential back-off, halved at most by
 /// jitter, until its event expires. Pure: time and chance come in.
 package struct RetryPolicy: Sendable, Equatable {
   /// Before the first further try.
@@ -17,7 +17,7 @@ package struct RetryPolicy: Sendable, Equatable {
     case expire
   }
 
-  /// The last try is so long before the expiry: a round trip to Apple, and some.
+  /// The last try is so long before the expiry: a round trip, and some.
   static let lastTryMargin: Duration = .milliseconds(250)
 
   /// - Parameters:

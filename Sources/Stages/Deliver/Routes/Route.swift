@@ -2,12 +2,13 @@ import EventLoop
 import Model
 import Telemetry
 
-/// The way of a lane's pushes to one of Apple's environments. It joins the parts, which hold what
+/// The way of a lane's pushes to one destination. It joins the parts, which hold what
 /// is known: what is ready stands in `RouteTopics`, what waits in `RouteWaiting`; `PushSender` and
 /// `ProbeSender` hand it out to the connections of `ConnectionPool`; what comes back is judged by
 /// `AnswerJudge` and `LossJudge`. Confined to its lane's loop.
 final class Route {
   let destination: Destination
+  let isFirst: Bool
   private let options: DeliverOptions
   private let loop: EventLoop
   private let signals: RouteSignals
@@ -33,6 +34,7 @@ final class Route {
 
   init(_ setup: RouteSetup) {
     destination = setup.destination
+    isFirst = setup.isFirst
     options = setup.options
     loop = setup.loop
     signals = RouteSignals(loop: setup.loop)
@@ -40,13 +42,12 @@ final class Route {
     traffic = RouteTraffic(streamsPerConnection: setup.options.streamsPerConnection)
     openness = RouteOpenness(
       closedAfter: setup.options.closedAfter.nanoseconds,
-      stalledAfter: (setup.options.stalledAfter + setup.target.interface.silence).nanoseconds,
-      silentAfter: (setup.options.requestTimeout + setup.target.interface.silence).nanoseconds)
+      stalledAfter: (setup.options.stalledAfter + setup.silence).nanoseconds,
+      silentAfter: (setup.options.requestTimeout + setup.silence).nanoseconds)
     obstacleList = RouteObstacles(
       destination: destination, credentials: setup.credentialsName, options: options,
       topics: topics)
-    slowness = RouteSlowness(
-      destination: destination, options: options, topics: topics, obstacles: obstacleList)
+    slowness = RouteSlowness(setup, topics: topics, obstacles: obstacleList)
     waiting = RouteWaiting(
       setup, topics: topics, traffic: traffic, obstacles: obstacleList, signals: signals)
     credentials = RouteCredentials(
@@ -250,13 +251,18 @@ final class Route {
 
   var isOpen: Bool { topics.isOpen }
   var readyCount: Int { topics.readyCount }
-  var answerTimes: Histogram { answers.answerTimes }
-  var answerCounts: AnswerCounts { answers.answerCounts }
-  var unknownAnswers: UnknownAnswers { answers.unknownAnswers }
-  var inFlight: Int { pool.places.inFlight }
-  var openConnections: Int { pool.places.openCount }
-  var streamLimit: Int { pool.places.streamLimit }
-  var connectionCounts: ConnectionCounts { pool.places.counts }
+  var figures: PlatformFigures {
+    var figures = PlatformFigures()
+    figures.inFlight = pool.places.inFlight
+    figures.openConnections = pool.places.openCount
+    figures.streamLimit = pool.places.streamLimit
+    figures.answerTimes = answers.answerTimes
+    figures.connectionCounts = pool.places.counts
+    figures.answerCounts = answers.answerCounts
+    figures.unknownAnswers = answers.unknownAnswers
+    return figures
+  }
+
   var obstacles: [RouteObstacle] { obstacleList.all }
 
   func isClosed(for topic: String) -> Bool {

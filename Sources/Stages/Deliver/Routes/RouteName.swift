@@ -5,6 +5,4 @@ struct RouteName: Hashable {
   let destination: Destination
   /// An index into `AppCredentials.all`.
   let credentials: Int
-
-  static let production = RouteName(destination: .production, credentials: 0)
 }

@@ -6,12 +6,12 @@ package struct RouteObstacle: Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable, CaseIterable {
     /// No connection is open, or those that are take nothing.
     case unreachable
-    /// Apple refuses our credentials for the topic.
+    /// Our credentials are refused for the topic.
     case credentialsRefused = "credentials_refused"
-    /// Apple says for the topic that a provider token has expired which is too young for that: a
-    /// clock is wrong, and no other credentials would help.
+    /// Credentials are said to have expired for the topic that are too young for that: a clock is
+    /// wrong, and no others would help.
     case clocksDiffer = "clocks_differ"
-    /// Our key signs no provider token.
+    /// Our key signs no token.
     case noToken = "no_provider_token"
     /// Our certificate has ended.
     case certificateExpired = "certificate_expired"

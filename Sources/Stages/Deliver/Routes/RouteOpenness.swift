@@ -33,7 +33,7 @@ final class RouteOpenness {
   /// Connections took nothing, or nothing was answered, and nothing was since then; nil while all
   /// is well.
   private var stalledSince: UInt64?
-  /// Nothing proves to Apple who we are; nil when something does.
+  /// Nothing proves who we are; nil when something does.
   private var lack: (kind: RouteObstacle.Kind, until: UInt64)?
   private(set) var lastFailure = "connecting"
 

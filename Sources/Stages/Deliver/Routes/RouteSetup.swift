@@ -6,7 +6,7 @@ import Transport
 /// chance.
 final class RouteSetup {
   let destination: Destination
-  let target: APNsRoute
+  let target: RouteTarget
   let account: any PlatformAccount
   /// What operators know the credentials by; nil where there are no others.
   let credentialsName: String?
@@ -18,7 +18,7 @@ final class RouteSetup {
   private let addresses: AddressBook
 
   init(
-    destination: Destination, target: APNsRoute, credentials: AppCredentials.Item,
+    destination: Destination, target: RouteTarget, credentials: AppCredentials.Item,
     options: DeliverOptions, loop: EventLoop, chance: @escaping () -> UInt64
   ) {
     self.destination = destination
@@ -31,13 +31,21 @@ final class RouteSetup {
     addresses = AddressBook(firstTurn: Int(chance() & 0xFFFF))
   }
 
+  /// Of its platform's destinations the first: most pushes go there.
+  var isFirst: Bool {
+    Destination.all.first { $0.platform == destination.platform } == destination
+  }
+
+  /// How long a push that is taken has no answer for want of any.
+  var silence: Duration { target.interface?.silence ?? .zero }
+
   /// Another connection to the route's server; `connect` starts it.
   /// - Parameter shown: what it shows the server.
   func makeTransport(
     _ delegate: any ConnectionDelegate, _ shown: any ShownCredentials
   ) -> Connection {
     Connection(
-      to: target.endpoint, tls: shown.security(for: target.interface) ?? target.tls,
+      to: target.endpoint, tls: shown.security(over: target.applicationProtocols) ?? target.tls,
       options: target.transport(connectTimeout: options.connectTimeout), addresses: addresses,
       loop: loop, delegate: delegate)
   }

@@ -1,9 +1,7 @@
-import Model
-
 /// Whether a route holds up what is sent on others: how long its pushes wait for a stream, and what
 /// follows for those that wait for it. Times are monotonic nanoseconds.
 final class RouteSlowness {
-  private let destination: Destination
+  private let isFirst: Bool
   private let readyPushes: Int
   private let congestedAfter: UInt64
   private let topics: RouteTopics
@@ -17,13 +15,10 @@ final class RouteSlowness {
   /// It is slow, and others go on: those that go there do not wait for it.
   private(set) var yields = false
 
-  init(
-    destination: Destination, options: DeliverOptions, topics: RouteTopics,
-    obstacles: RouteObstacles
-  ) {
-    self.destination = destination
-    readyPushes = options.readyPushes
-    congestedAfter = options.congestedAfter.nanoseconds
+  init(_ setup: RouteSetup, topics: RouteTopics, obstacles: RouteObstacles) {
+    isFirst = setup.isFirst
+    readyPushes = setup.options.readyPushes
+    congestedAfter = setup.options.congestedAfter.nanoseconds
     self.topics = topics
     self.obstacles = obstacles
   }
@@ -47,11 +42,11 @@ final class RouteSlowness {
   var wasLagging: Bool { congestion.isLagging }
   var isHoldingUp: Bool { congestion.isHoldingUp }
 
-  /// Whether somebody could be held up by another route. Production is what a worker is for; pushes
-  /// of the sandbox are the exception.
+  /// Whether somebody could be held up by another route. The first destination of a platform is
+  /// what a worker is for; pushes to others are the exception.
   func isInUse(at now: UInt64) -> Bool {
     topics.isOpen
-      && (destination == .production
+      && (isFirst
         || (lastAppendedAt > 0 && now &- lastAppendedAt < Congestion.memory))
   }
 

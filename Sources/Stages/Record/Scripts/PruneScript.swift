@@ -6,7 +6,7 @@ import Tokens
 /// The Lua that takes tokens out of Redis of which Apple says that they are gone or unusable. A
 /// user and a token have hash tags of their own, and so a script each.
 enum PruneScript {
-  static let prune = RedisScript(TokenScripts.holding + pruneBody)
+  static let prune = RedisScript(TokenScripts.tokenOf + TokenScripts.holding + pruneBody)
   static let count = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + counting + countBody)
 
@@ -118,7 +118,7 @@ enum PruneScript {
         keep(member, reason, 'pruned', text)
         note(member, 'gone')
       end
-      if has(bindings, member) then return 2 end
+      if has(bindings, token_of(member)) then return 2 end
       return 3
     end
     local answer = {}

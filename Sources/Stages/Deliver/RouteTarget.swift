@@ -1,11 +1,12 @@
 import Transport
 
-/// Where the pushes of one environment go.
-package struct APNsRoute: Sendable {
+/// Where the pushes of one destination go.
+package struct RouteTarget: Sendable {
   package var endpoint: Endpoint
   /// nil: the bytes are not encrypted, as in a network in memory.
   package var tls: ClientSecurity?
-  package var interface: APNsInterface
+  /// nil: HTTP/2.
+  package var interface: (any PushInterface)?
   /// What the way leads through.
   package var proxy: HTTPProxy?
 
@@ -13,7 +14,7 @@ package struct APNsRoute: Sendable {
   package var network: (any Network)?
 
   package init(
-    endpoint: Endpoint, tls: ClientSecurity?, interface: APNsInterface = .http2,
+    endpoint: Endpoint, tls: ClientSecurity?, interface: (any PushInterface)? = nil,
     proxy: HTTPProxy? = nil
   ) {
     self.endpoint = endpoint
@@ -21,6 +22,9 @@ package struct APNsRoute: Sendable {
     self.interface = interface
     self.proxy = proxy
   }
+
+  /// What a TLS handshake offers (ALPN).
+  package var applicationProtocols: [String] { interface?.applicationProtocols ?? ["h2"] }
 
   /// How its server is reached.
   package func transport(connectTimeout: Duration) -> TransportOptions {

@@ -3,10 +3,10 @@ import HTTP2
 import Model
 import Transport
 
-/// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and
+/// One HTTP/2 connection with the pushes in flight on it: joins transport, session and
 /// slots. It says what happened to its route's pool and judges, which decide. Confined to its
 /// lane's loop.
-final class APNsConnection: PushConnection {
+final class HTTP2Connection: PushConnection {
   private let setup: RouteSetup
   private unowned let pool: ConnectionPool
   private let signals: RouteSignals
@@ -248,7 +248,7 @@ final class APNsConnection: PushConnection {
 }
 
 /// What the transport says.
-extension APNsConnection: ConnectionDelegate {
+extension HTTP2Connection: ConnectionDelegate {
   func connectionOpened(_ connection: Connection) {
     watch.connected(at: loop.now)
     perform(machine.handle(.opened), "")

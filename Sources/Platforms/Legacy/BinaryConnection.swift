@@ -1,8 +1,25 @@
+import Deliver
 import EventLoop
-import LegacyAPNs
 import Model
 import Text
 import Transport
+
+/// A gateway of the legacy binary interface. What it has had for so long without a word is taken
+/// for accepted. Each connection numbers its pushes from the first identifier on.
+package struct BinaryInterface: PushInterface {
+  package let silence: Duration
+  package let applicationProtocols: [String] = []
+  let firstIdentifier: UInt32
+
+  package init(acceptedAfter: Duration, firstIdentifier: UInt32 = 1) {
+    silence = acceptedAfter
+    self.firstIdentifier = firstIdentifier
+  }
+
+  package func makeConnection(_ route: ConnectionRoute) -> any PushConnection {
+    BinaryConnection(route, self)
+  }
+}
 
 /// One connection of the legacy binary interface, which Apple retired on 2021-03-31 and private
 /// gateways still speak: joins transport and `SentWindow`. There are no answers but one error
@@ -14,12 +31,8 @@ final class BinaryConnection: PushConnection {
   /// A connection that ends later than this after its last push was closed for being idle.
   private static let idleGrace: UInt64 = 1_000_000_000
 
-  private let setup: RouteSetup
-  private unowned let pool: ConnectionPool
-  private let judge: AnswerJudge
-  private let signals: RouteSignals
+  private let route: ConnectionRoute
   private let loop: EventLoop
-  private let options: DeliverOptions
   private var transport: Connection?
   private var machine = ConnectionMachine()
   private var window: SentWindow<StreamSlots.Slot>
@@ -43,26 +56,19 @@ final class BinaryConnection: PushConnection {
   let cut = StreamCut()
   let openedAt: UInt64
 
-  init(
-    _ setup: RouteSetup, acceptedAfter: Duration, firstIdentifier: UInt32, pool: ConnectionPool,
-    judge: AnswerJudge, signals: RouteSignals
-  ) {
-    self.setup = setup
-    loop = setup.loop
-    options = setup.options
-    self.pool = pool
-    self.judge = judge
-    self.signals = signals
+  init(_ route: ConnectionRoute, _ interface: BinaryInterface) {
+    self.route = route
+    loop = route.loop
     window = SentWindow(
-      capacity: setup.options.streamsPerConnection, acceptedAfter: acceptedAfter.nanoseconds,
-      firstIdentifier: firstIdentifier)
-    lookInterval = min(max(acceptedAfter / 4, .milliseconds(5)), .milliseconds(500))
-    openedAt = setup.loop.now
-    shown = setup.account.makeShownCredentials()
+      capacity: route.options.streamsPerConnection,
+      acceptedAfter: interface.silence.nanoseconds, firstIdentifier: interface.firstIdentifier)
+    lookInterval = min(max(interface.silence / 4, .milliseconds(5)), .milliseconds(500))
+    openedAt = route.loop.now
+    shown = route.makeShownCredentials()
   }
 
   func connect() {
-    let transport = setup.makeTransport(self, shown)
+    let transport = route.makeTransport(self, shown)
     self.transport = transport
     transport.connect()
   }
@@ -87,12 +93,10 @@ final class BinaryConnection: PushConnection {
   func send(
     _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {
-    var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
-    item.push.isFirst = false
-    item.push.isProbe = isProbe
+    var item = run.item(headers, isProbe: isProbe, at: now)
     for sent in 0..<run.count {
       guard capacity > 0 else { return (sent, endOfRun(.full)) }
-      guard let frame = BinaryFrames.frame(item.push, identifier: window.next) else {
+      guard let frame = BinaryFrames.frame(item, identifier: window.next) else {
         return (sent, .refusedHeaders)
       }
       frame.withUnsafeBytes { transport?.write($0) }
@@ -145,10 +149,7 @@ final class BinaryConnection: PushConnection {
   private func accept(_ items: [StreamSlots.Slot]) {
     guard !items.isEmpty else { return }
     settled += items.count
-    var accepted = judge.begin()
-    for item in items { judge.accepted(item.push, sentAt: item.sentAt, &accepted) }
-    judge.note(accepted)
-    signals.schedulePump()
+    route.accepted(items)
   }
 
   // MARK: the gateway's only word
@@ -159,14 +160,16 @@ final class BinaryConnection: PushConnection {
     unknown = verdict.unknown
     accept(verdict.accepted)
     // Before anything is sent again: it takes no more.
-    for item in verdict.again { judge.putBack(item.push) }
+    for item in verdict.again { route.putBack(item) }
     if let item = verdict.refused, let disposition = response.status.disposition {
       settled += 1
-      judge.countRefusal(byGateway: response.status.code)
-      judge.conclude(item.push, disposition, on: self, item)
+      let status = Int(response.status.code)
+      route.refused(
+        item, disposition, counted: .init(status: status, reason: nil, interface: "binary"),
+        on: self)
     }
     if verdict.late > 0 {
-      options.report(.refusedLate(setup.target.endpoint, pushes: verdict.late))
+      route.options.report(.refusedLate(route.endpoint, pushes: verdict.late))
     }
     close(.lost, "the gateway refused a push and closed: \(response.status.words)")
   }
@@ -192,15 +195,15 @@ final class BinaryConnection: PushConnection {
   private func perform(_ action: ConnectionMachine.Action, _ reason: String) {
     switch action {
     case .none: return
-    case .becomeReady: pool.ready(self)
-    case .replace: pool.replace(self, reason: reason)
+    case .becomeReady: route.ready(self)
+    case .replace: route.replace(self, reason: reason)
     case .closeAndReplace, .close:
       look?.cancel()
       transport?.close()
       transport = nil
       unknown += window.ended()
-      pool.closed(
-        self, orphans: unknown.map(\.push), mustReplace: action == .closeAndReplace, reason: reason)
+      route.closed(
+        self, orphans: unknown, mustReplace: action == .closeAndReplace, reason: reason)
     }
   }
 
@@ -242,7 +245,7 @@ extension BinaryConnection: ConnectionDelegate {
     hear(heard)
   }
 
-  func connectionDrained(_ connection: Connection) { signals.schedulePump() }
+  func connectionDrained(_ connection: Connection) { route.hasCapacity() }
 
   func connectionClosed(_ connection: Connection, error: TransportError?) {
     close(.lost, error.map { "\($0)" } ?? "the gateway closed the connection")
@@ -253,10 +256,11 @@ extension BinaryConnection: ConnectionDelegate {
 /// push type and collapse id have no place there: the gateway knows the app by the certificate.
 enum BinaryFrames {
   /// Nil for a push that no gateway takes: a payload beyond 2 KiB.
-  static func frame(_ push: ReadyPush, identifier: UInt32) -> [UInt8]? {
-    let entry = push.batch[push.index]
-    let bytes = push.batch.bytes
-    let headers = push.batch.headers
+  static func frame(_ item: StreamSlots.Slot, identifier: UInt32) -> [UInt8]? {
+    let batch = item.push.batch
+    let entry = batch[item.push.index]
+    let bytes = batch.bytes
+    let headers = batch.headers
     guard let token = token(hex: bytes[entry.token]) else { return nil }
     var notification = LegacyNotification(token: token, payload: Array(bytes[entry.payload]))
     notification.identifier = identifier

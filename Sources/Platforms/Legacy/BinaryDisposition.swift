@@ -1,4 +1,6 @@
-import LegacyAPNs
+import APNs
+import Deliver
+import Model
 
 extension LegacyStatus {
   /// What we do about the push that an error response names, in the words of HTTP/2's reasons; nil

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LegacyAPNs
+@testable import Legacy
 
 /// Each event of a connection, in each state.
 @Suite struct SentWindowTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LegacyAPNs
+@testable import Legacy
 
 /// The bytes of the binary interface, as Apple's guide draws them.
 @Suite struct LegacyCodecTests {

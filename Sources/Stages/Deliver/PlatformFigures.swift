@@ -1,0 +1,28 @@
+import Telemetry
+
+/// What is to be told of the sending to one platform: what is there now, and what was counted since
+/// the lane began.
+package struct PlatformFigures: Sendable {
+  /// Streams in flight.
+  package var inFlight = 0
+  package var openConnections = 0
+  /// Streams that may be in flight on those.
+  package var streamLimit = 0
+  /// From sending a push to its answer.
+  package var answerTimes = Histogram.answerTimes
+  package var connectionCounts = ConnectionCounts()
+  package var answerCounts = AnswerCounts()
+  package var unknownAnswers = UnknownAnswers()
+
+  package init() {}
+
+  package mutating func add(_ more: PlatformFigures) {
+    inFlight += more.inFlight
+    openConnections += more.openConnections
+    streamLimit += more.streamLimit
+    answerTimes = answerTimes + more.answerTimes
+    connectionCounts.add(more.connectionCounts)
+    answerCounts.add(more.answerCounts)
+    unknownAnswers.add(more.unknownAnswers)
+  }
+}
