@@ -204,9 +204,12 @@ format: ## Format every Swift file in place
 	@swift format --in-place --parallel --recursive $(sources)
 
 .PHONY: lint
-lint: ## Check the format of every Swift file
-	@$(call say,"Checking the format")
+lint: ## Install what is missing, check the format of every Swift file, and the scripts that run in Redis
+	@$(call install,lua-check python3,luacheck python3)
+	$(call say,"Checking the format")
 	swift format lint --strict --parallel --recursive $(sources)
+	$(call say,"Checking the scripts")
+	Tests/Lua/lint
 
 .PHONY: clean
 clean: ## Remove everything that was built

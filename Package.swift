@@ -21,16 +21,23 @@ func cLibrary(_ name: String, pkgConfig: String, apt: String, brew: String) -> T
     providers: [.apt([apt]), .brew([brew])])
 }
 
-func binding(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// The scripts that a target runs in Redis: `PackageResources.claim_lua` is `Lua/claim.lua`.
+let scripts: [Resource] = [.embedInCode("Lua")]
+
+func binding(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/Bindings/\(name)",
-    swiftSettings: strict)
+    resources: resources, swiftSettings: strict)
 }
 
-func stage(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func stage(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/Stages/\(name)",
-    swiftSettings: strict)
+    resources: resources, swiftSettings: strict)
 }
 
 func platform(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -39,8 +46,10 @@ func platform(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     swiftSettings: strict)
 }
 
-func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func room(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -88,7 +97,7 @@ let bindings: [Target] = [
   binding("TLS", ["COpenSSL"]),
   binding("HTTP2", ["CNghttp2"]),
   binding("Transport", ["CLinux", "EventLoop", "Text", "Threads", "TLS"]),
-  binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"]),
+  binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"], resources: scripts),
   binding("Kafka", ["CRdKafka", "Threads"]),
   binding("HTTPServer", ["CLinux", "EventLoop", "Text", "TLS", "Transport"]),
   binding("JSON", ["CJansson", "Text"]),
@@ -98,14 +107,14 @@ let bindings: [Target] = [
 /// No stage imports another.
 let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
-  stage("Expand", ["Keyspace", "Model", "Redis", "Rules"]),
+  stage("Expand", ["Keyspace", "Model", "Redis", "Rules"], resources: scripts),
   stage("Render", ["JSON", "Model", "Text"]),
   stage(
     "Deliver",
     [
       "EventLoop", "HTTP2", "Model", "Telemetry", "Text", "Transport",
     ]),
-  stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"]),
+  stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"], resources: scripts),
 ]
 
 /// Each answers what Deliver asks of a platform (`PlatformAccount`), and is known to nobody who
@@ -119,8 +128,8 @@ let platforms: [Target] = [
 let rooms: [Target] = [
   room("Text", []),
   room("Model", ["Text", "Threads"]),
-  room("Keyspace", ["Text"]),
-  room("Tokens", ["Keyspace", "Redis"]),
+  room("Keyspace", ["Text"], resources: scripts),
+  room("Tokens", ["Keyspace", "Redis"], resources: scripts),
   room("Rules", ["Model", "Text"]),
   room("Terminal", ["Text", "Threads"]),
   room("Telemetry", ["Text", "Threads"]),
@@ -130,7 +139,9 @@ let rooms: [Target] = [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Record", "Redis",
       "Render", "Telemetry", "Text", "Threads",
     ]),
-  room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Rules", "Text", "Tokens"]),
+  room(
+    "Devices", ["JSON", "Keyspace", "Model", "Redis", "Rules", "Text", "Tokens"],
+    resources: scripts),
   room(
     "Traces",
     [
@@ -145,7 +156,7 @@ let rooms: [Target] = [
     [
       "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
       "Record", "Redis", "Rules", "Telemetry", "Text", "Threads", "TLS", "Traces",
-    ]),
+    ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),
   room(

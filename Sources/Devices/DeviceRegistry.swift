@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Rules
 import Text
 
 /// Users, their devices, profiles and follows, one user at a time: what the verbs and the HTTP
@@ -190,8 +191,8 @@ extension DeviceRegistry {
     guard !patch.isEmpty else { return }
     let answer = try await redis.reply(
       to: DeviceScripts.profile, keys: [keyspace.profile(user: user)],
-      arguments: [String(AudienceRow.maximumFields)]
-        + patch.fields.members.flatMap { [$0.name, $0.value] })
+      arguments: ["maximum_fields": String(AudienceRow.maximumFields)],
+      list: patch.fields.members.flatMap { [$0.name, $0.value] })
     if let count = answer.integer, count > 0 {
       throw DevicesError(.tooLarge, AudienceRow.tooManyFields(of: user, Int(count)))
     }
@@ -212,14 +213,15 @@ extension DeviceRegistry {
     }
     guard !streamers.isEmpty else { return 0 }
     let answer = try await redis.reply(
-      to: ProfileScripts.mute, keys: [keyspace.profile(user: user)],
+      to: DeviceScripts.mute, keys: [keyspace.profile(user: user)],
       arguments: [
-        ProfilePatch.mutedStreamers, isMuted ? "1" : "0", String(ProfileScripts.maximumListBytes),
-      ] + streamers)
+        "field": ProfilePatch.mutedStreamers, "is_muting": isMuted ? "1" : "0",
+        "maximum_bytes": String(RecipientJudge.maximumListBytes),
+      ], list: streamers)
     guard let changed = answer.integer, changed >= 0 else {
       throw DevicesError(
         .invalid,
-        "\(user) would mute more streamers than \(ProfileScripts.maximumListBytes) bytes hold, "
+        "\(user) would mute more streamers than \(RecipientJudge.maximumListBytes) bytes hold, "
           + "and rules look no further: nothing was changed")
     }
     return Int(changed)

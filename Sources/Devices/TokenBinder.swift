@@ -69,17 +69,20 @@ struct TokenBinder {
     for login in logins {
       let claimed = all[next..<next + login.bindings.count]
       next += login.bindings.count
-      var arguments = [String(login.at)]
+      var list: [String] = []
       var bindings: [Binding] = []
       for (binding, claim) in zip(login.bindings, claimed) {
         guard let claim else { continue }
         bindings.append(binding)
         moves += claim.moves(of: binding)
-        arguments += [binding.member] + claim.arguments
+        list += [binding.member, claim.number, claim.isReturning ? "1" : "0"]
       }
       if bindings.isEmpty { continue }
       taken.append((login, bindings))
-      calls.append(ScriptCall(keys: keyspace.movingKeys(user: login.user), arguments: arguments))
+      calls.append(
+        ScriptCall(
+          keys: keyspace.movingKeys(user: login.user),
+          arguments: DeviceScripts.lifetimes + ["at": String(login.at)], list: list))
     }
     guard !calls.isEmpty else { return [] }
     if !moves.isEmpty { onMove(moves) }
@@ -110,7 +113,9 @@ struct TokenBinder {
   ) async throws(DevicesError) -> Int {
     let answer = try await redis.reply(
       to: DeviceScripts.drop, keys: keyspace.movingKeys(user: user),
-      arguments: [token, environment?.memberPrefix ?? "", topic ?? ""])
+      arguments: [
+        "token": token, "prefix": environment?.memberPrefix ?? "", "topic": topic ?? "",
+      ])
     if answer[1].integer == 0 { try await release(token, user) }
     return Int(answer[0].integer ?? 0)
   }
@@ -129,7 +134,9 @@ struct TokenBinder {
       if !moves.isEmpty { onMove(moves) }
       let answer = try await redis.reply(
         to: DeviceScripts.replace, keys: keyspace.movingKeys(user: user),
-        arguments: [String(at), new.member] + claimed.arguments + [old.member])
+        arguments: DeviceScripts.lifetimes + claimed.arguments + [
+          "at": String(at), "member": new.member, "old": old.member,
+        ])
       if answer[0].text == "late" { continue }
       try await settle([claimed], news: moves)
       if answer[1].integer == 0 { try await release(old.token, user) }
@@ -148,8 +155,11 @@ struct TokenBinder {
       guard let claimed = claims[0] else { return .takenByAnother }
       let answer = try await redis.reply(
         to: DeviceScripts.restore, keys: keyspace.movingKeys(user: device.user),
-        arguments: [device.binding.member] + claimed.arguments
-          + [device.value, device.boundAt ?? ""])
+        arguments: DeviceScripts.lifetimes + claimed.arguments + [
+          "member": device.binding.member, "value": device.value,
+          "bound_at": device.boundAt ?? "",
+          "pruned_lifetime_seconds": String(Keyspace.prunedLifetimeSeconds),
+        ])
       switch answer.text {
       case "late": continue
       case "changed":
@@ -191,7 +201,10 @@ struct TokenBinder {
       others.map {
         ScriptCall(
           keys: [keyspace.bound(user: $0.user)],
-          arguments: [$0.token, String(UserReading.maximumElements)])
+          arguments: DeviceScripts.tolerance + [
+            "token": $0.token, "maximum_devices": String(UserReading.maximumElements),
+            "earliest_ms": String(BindingTime.earliest),
+          ])
       })
     var overtaken: Set<ExactText> = []
     for (index, other) in others.enumerated() {
@@ -249,7 +262,9 @@ struct TokenBinder {
 
 extension TokenMoves.Move {
   /// Number of the move, and whether the user was to leave the token.
-  fileprivate var arguments: [String] { [number, isReturning ? "1" : "0"] }
+  fileprivate var arguments: ScriptArguments {
+    ["number": number, "is_returning": isReturning ? "1" : "0"]
+  }
 
   /// Who has lost the token to its new owner.
   fileprivate func moves(of binding: Binding) -> [DeviceMove] {

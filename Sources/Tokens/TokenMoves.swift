@@ -33,6 +33,11 @@ package struct TokenMoves {
     /// Who has to leave the token, perhaps the user among them.
     package let leaving: [String]
 
+    /// What the scripts on a user take.
+    fileprivate var arguments: ScriptArguments {
+      TokenLua.movesLifetime + ["token": token, "number": number]
+    }
+
     /// Whether the user has to remember the move.
     package var isReturning: Bool { leaving.contains { $0.utf8.elementsEqual(user.utf8) } }
   }
@@ -82,7 +87,9 @@ package struct TokenMoves {
   func name(
     _ wanted: [(token: String, user: String)], sparesOthers: Bool
   ) async throws(RedisError) -> [Move?] {
-    try await begin(TokenScripts.claim, wanted, sparesOthers ? ["1"] : []).map(\.move)
+    try await begin(
+      TokenScripts.claim, wanted, ["spares_others": sparesOthers ? "1" : nil]
+    ).map(\.move)
   }
 
   /// Step 2.
@@ -93,7 +100,7 @@ package struct TokenMoves {
       for user in move.leaving
       where !user.utf8.elementsEqual(move.user.utf8) && Keyspace.isIdentifier(user) {
         calls.append(
-          ScriptCall(keys: keyspace.movingKeys(user: user), arguments: [move.token, move.number]))
+          ScriptCall(keys: keyspace.movingKeys(user: user), arguments: move.arguments))
       }
     }
     // Whose set of bindings is something else gets no pushes.
@@ -104,7 +111,7 @@ package struct TokenMoves {
 
   /// Step 4, after the users have taken their tokens.
   package func settle(_ taken: [Move]) async throws(RedisError) {
-    try await settle(taken.filter { !$0.leaving.isEmpty }) { _ in [""] }
+    try await settle(taken.filter { !$0.leaving.isEmpty }) { _ in ["owner": ""] }
   }
 
   // MARK: to nobody
@@ -128,12 +135,13 @@ package struct TokenMoves {
     let held = try await redis.answers(
       of: TokenScripts.look,
       released.map {
-        ScriptCall(keys: keyspace.movingKeys(user: $0.user), arguments: [$0.token, $0.number])
+        ScriptCall(keys: keyspace.movingKeys(user: $0.user), arguments: $0.arguments)
       }, passesOver: true)
     try await settle(released) { index in
       let user = released[index].user
-      guard held[index].integer != 1 else { return [user] }
-      return seconds.map { ["", user, String($0)] } ?? [""]
+      guard held[index].integer != 1 else { return ["owner": user] }
+      return seconds.map { ["owner": "", "former": user, "former_seconds": String($0)] }
+        ?? ["owner": ""]
     }
     return wrong
   }
@@ -141,14 +149,15 @@ package struct TokenMoves {
   // MARK: how
 
   private func settle(
-    _ moves: [Move], arguments: (Int) -> [String]
+    _ moves: [Move], arguments: (Int) -> ScriptArguments
   ) async throws(RedisError) {
     guard !moves.isEmpty else { return }
     _ = try await redis.answers(
       of: TokenScripts.settle,
       moves.indices.map {
         ScriptCall(
-          keys: tokenKeys(moves[$0].token), arguments: [moves[$0].number] + arguments($0))
+          keys: tokenKeys(moves[$0].token),
+          arguments: TokenLua.movesLifetime + ["number": moves[$0].number] + arguments($0))
       })
   }
 
@@ -164,11 +173,16 @@ package struct TokenMoves {
 
   /// Each token gets its move by a script.
   private func begin(
-    _ script: RedisScript, _ tokens: [(token: String, user: String)], _ arguments: [String] = []
+    _ script: RedisScript, _ tokens: [(token: String, user: String)],
+    _ arguments: ScriptArguments = [:]
   ) async throws(RedisError) -> [Beginning] {
     let answers = try await redis.answers(
       of: script,
-      tokens.map { ScriptCall(keys: tokenKeys($0.token), arguments: [$0.user] + arguments) })
+      tokens.map {
+        ScriptCall(
+          keys: tokenKeys($0.token),
+          arguments: TokenLua.movesLifetime + ["user": $0.user] + arguments)
+      })
     return tokens.enumerated().map { index, one in
       let answer = answers[index]
       guard let number = answer[0].text, number != "another" else { return .anothers }

@@ -42,19 +42,22 @@ import Threads
     let shard = keyspace.followerShard(streamer: "u1", generation: 2, shard: 0)
     try await fixture.run { redis async throws in
       let marked = try await redis.reply(
-        to: ErasureScripts.markEmpty, keys: [heading], arguments: ["1", "2"])
+        to: ErasureScripts.markEmpty, keys: [heading],
+        arguments: ["shards": "1", "generation": "2"])
       #expect(marked.integer == 1)
       _ = try await redis.ask("SADD", shard, "alice")
       try await DeviceRegistry(redis: redis, keyspace: keyspace).follow(
         streamer: "u1", user: "alice")
       let removed = try await redis.reply(
-        to: ErasureScripts.removeEmpty, keys: [heading], arguments: ["1", "2"])
+        to: ErasureScripts.removeEmpty, keys: [heading],
+        arguments: ["shards": "1", "generation": "2"])
       #expect(removed.integer == 0)
       #expect(try await redis.followers("u1") == ["alice"])
       _ = try await redis.ask("SREM", shard, "alice")
       // With a new mark it goes.
       for script in [ErasureScripts.markEmpty, ErasureScripts.removeEmpty] {
-        let done = try await redis.reply(to: script, keys: [heading], arguments: ["1", "2"])
+        let done = try await redis.reply(
+          to: script, keys: [heading], arguments: ["shards": "1", "generation": "2"])
         #expect(done.integer == 1)
       }
       #expect(try await redis.ask("EXISTS", heading) == "0")

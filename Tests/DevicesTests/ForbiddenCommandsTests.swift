@@ -44,7 +44,7 @@ import Tokens
     case .forgetAPage:
       _ = try await redis.reply(
         to: ErasureScripts.drop, keys: keyspace.deviceKeys(user: "u1"),
-        arguments: [try binding("aa11").member, try binding("cc11").member])
+        list: [try binding("aa11").member, try binding("cc11").member])
     }
   }
 

@@ -177,14 +177,15 @@ import Testing
       try await registry.bind(user: "u1", device, at: 500)
       _ = try await redis.reply(
         to: ErasureScripts.finish, keys: Array(keyspace.deviceKeys(user: "u1").prefix(2)),
-        arguments: [device.member, "another"])
+        list: [device.member, "another"])
       #expect(try await registry.devices(of: "u1").bound.map(\.boundAt) == [500])
       try await registry.follow(streamer: "u1", user: "a")
       let heading = keyspace.followers(of: "u1")
       func remove() async throws -> Int64? {
         _ = try await redis.ask("HSET", heading, "erasing", "0")
         return try await redis.reply(
-          to: ErasureScripts.removeEmpty, keys: [heading], arguments: ["1", "0"]
+          to: ErasureScripts.removeEmpty, keys: [heading],
+          arguments: ["shards": "1", "generation": "0"]
         ).integer
       }
       #expect(try await remove() == 0)
@@ -252,10 +253,12 @@ import Testing
       let keys = keyspace.forgottenKeys(user: "u1")
       let members = try (0..<11).map { try binding(String(100_000 + $0)).member }
       _ = try await redis.execute(RedisPipeline(["SADD", keys[0]] + members))
-      let refused = try await redis.reply(to: ErasureScripts.erase, keys: keys, arguments: ["10"])
+      let refused = try await redis.reply(
+        to: ErasureScripts.erase, keys: keys, arguments: ["maximum_devices": "10"])
       #expect(refused.count == 0)
       #expect(try await redis.ask("SCARD", keys[0]) == "11")
-      let done = try await redis.reply(to: ErasureScripts.erase, keys: keys, arguments: ["11"])
+      let done = try await redis.reply(
+        to: ErasureScripts.erase, keys: keys, arguments: ["maximum_devices": "11"])
       #expect(done[0].integer == 11 && done.count == 16)
       #expect(try await redis.ask("EXISTS", keys[0]) == "0")
     }

@@ -1,3 +1,5 @@
+import Redis
+
 @testable import Record
 
 /// The scripts on an event's keys.
@@ -5,12 +7,15 @@ enum EventScripts {
   static let all: [ScriptCase] = [
     ScriptCase("open", OpenScript.open.source) { dice in
       dice.ofEvent(keys: ["document"]) { dice in
-        [
-          dice.source(), dice.pick(["0", "1", "2", "2", "2"]), dice.plan(),
-          dice.pick(["", "", dice.source()]),
-          dice.pick(["", "0", "1"]), dice.owner(), "5000", dice.pick(["", "over"]),
-          dice.pick(["", "", "", "cooldown"]), dice.pick(["", "all"]), "{}",
-        ]
+        (
+          [
+            "source": dice.source(), "segments": dice.pick(["0", "1", "2", "2", "2"]),
+            "plan": dice.plan(), "replayed": dice.pick(["", "", dice.source()]),
+            "segment": dice.pick(["", "0", "1"]), "owner": dice.owner(), "claim_ms": "5000",
+            "over": dice.pick(["", "over"]), "refusal": dice.pick(["", "", "", "cooldown"]),
+            "trace": dice.pick(["", "all"]), "document": "{}", "expires_ms": dice.time(),
+          ], []
+        )
       }
     },
     ScriptCase("claim", ClaimScripts.claim.source) { dice in
@@ -20,27 +25,34 @@ enum EventScripts {
       return ScriptCase.Call(
         keys: keys,
         arguments: [
-          segment, dice.owner(), dice.pick(["1000", "5000", "60000"]), dice.seconds(),
-          dice.pick(["", "over"]), parent,
+          "segment": segment, "owner": dice.owner(),
+          "claim_ms": dice.pick(["1000", "5000", "60000"]), "lifetime_seconds": dice.seconds(),
+          "over": dice.pick(["", "over"]), "parent": parent,
         ])
     },
     ScriptCase("renew", ClaimScripts.renew.source) { dice in
       let keys = dice.eventKeys(dice.event())
       let pairs = dice.some(3) { [$0.segment(), $0.owner()] }.joined()
-      return ScriptCase.Call(keys: [keys[1], keys[2]], arguments: ["5000", "600"] + pairs)
+      return ScriptCase.Call(
+        keys: [keys[1], keys[2]], arguments: ["claim_ms": "5000", "lifetime_seconds": "600"],
+        list: Array(pairs))
     },
     ScriptCase("release", ClaimScripts.release.source) { dice in
       ScriptCase.Call(
         keys: [dice.eventKeys(dice.event())[2]],
-        arguments: [dice.segment(), dice.owner(), dice.pick(["", "sent"])])
+        arguments: [
+          "segment": dice.segment(), "owner": dice.owner(), "sent": dice.pick(["", "sent"]),
+        ])
     },
     ScriptCase("drop", ClaimScripts.drop.source) { dice in
       ScriptCase.Call(
         keys: [dice.eventKeys(dice.event())[2]],
-        arguments: [dice.seconds()] + dice.some(2) { $0.segment() })
+        arguments: ["lifetime_seconds": dice.seconds()], list: dice.some(2) { $0.segment() })
     },
     ScriptCase("keepSettled", ClaimScripts.keepSettled.source) { dice in
-      ScriptCase.Call(keys: [dice.eventKeys(dice.event())[1]], arguments: [dice.seconds()])
+      ScriptCase.Call(
+        keys: [dice.eventKeys(dice.event())[1]],
+        arguments: ["lifetime_seconds": dice.seconds()])
     },
     ScriptCase("settle", RecordScripts.settle.source, isUnordered: true) { dice in
       let untold = dice.pick(["untold:0", "untold:1"])
@@ -49,47 +61,72 @@ enum EventScripts {
       return call
     },
     ScriptCase("expire", RecordScripts.expire.source) { dice in
-      dice.ofEvent { [$0.source(), $0.time()] }
+      dice.ofEvent { (["source": $0.source(), "expires_ms": $0.time()], []) }
     },
     ScriptCase("part", PartScript.part.source) { dice in
       dice.ofEvent(keys: ["trace:0"]) { dice in
-        [dice.segment(), dice.owner(), "600", dice.count(), dice.count()] + dice.counters()
-          + dice.notes(key: 8)
+        let counters = dice.counters()
+        let notes = dice.notes(key: 8)
+        let arguments: ScriptArguments = [
+          "segment": dice.segment(), "owner": dice.owner(), "receipt_seconds": "600",
+          "counters": "\(counters.count / 2)", "pruned": dice.count(),
+          "quarantined": dice.count(),
+        ]
+        return (arguments + notes.arguments, counters + notes.list)
       }
     },
     ScriptCase("adopt", AdoptScript.adopt.source) { dice in
       dice.ofEvent { dice in
-        [
-          dice.pick(["0~1", "1~1"]), dice.owner(), "5000", dice.pick(["0", "1"]), dice.count(),
-          dice.pick(["", "over"]),
-        ]
+        (
+          [
+            "segment": dice.pick(["0~1", "1~1"]), "owner": dice.owner(), "claim_ms": "5000",
+            "parent": dice.pick(["0", "1"]), "pushes": dice.count(),
+            "over": dice.pick(["", "over"]),
+          ], []
+        )
       }
     },
     ScriptCase("verdicts", PruneScript.count.source) { dice in
-      dice.ofEvent { [$0.segment(), $0.owner(), $0.count(), $0.count()] }
+      dice.ofEvent { dice in
+        (
+          [
+            "segment": dice.segment(), "owner": dice.owner(), "pruned": dice.count(),
+            "quarantined": dice.count(),
+          ], []
+        )
+      }
     },
     ScriptCase("deadLetter", DeadLetterScripts.note.source) { dice in
-      dice.ofEvent { [$0.segment(), $0.pick(["1", "2"]), "code", $0.source()] }
+      dice.ofEvent { dice in
+        (
+          [
+            "segment": dice.segment(), "segments": dice.pick(["1", "2"]), "code": "code",
+            "source": dice.source(),
+          ], []
+        )
+      }
     },
     ScriptCase("lose", DeadLetterScripts.lose.source) { dice in
-      dice.ofEvent { [$0.pick(["1", "2"])] + $0.some(3) { $0.segment() } }
+      dice.ofEvent { (["segments": $0.pick(["1", "2"])], $0.some(3) { $0.segment() }) }
     },
     ScriptCase("published", DeadLetterScripts.published.source) { dice in
-      dice.ofEvent { [$0.pick(["0", "1", "2", "3"])] }
+      dice.ofEvent { (["published": $0.pick(["0", "1", "2", "3"])], []) }
     },
     ScriptCase("brake", BrakeScripts.set.source) { dice in
       ScriptCase.Call(
         keys: [dice.eventKeys(dice.event())[0]],
         arguments: [
-          dice.pick(["", "", "paused", "cancelled"]), "\(dice.now)", "why", dice.seconds(),
-          dice.pick(["", "ahead"]),
+          "wanted": dice.pick(["", "", "paused", "cancelled"]), "now": "\(dice.now)",
+          "reason": "why", "lifetime_seconds": dice.seconds(),
+          "ahead": dice.pick(["", "ahead"]),
         ])
     },
     ScriptCase("note", RecordStage.noting.source) { dice in
       let keys = dice.eventKeys(dice.event())
       return ScriptCase.Call(
         keys: [keys[1], keys[0] + ":untold:" + dice.pick(["0", "1"])],
-        arguments: [dice.segment(), dice.seconds()] + dice.some(3) { $0.member() })
+        arguments: ["segment": dice.segment(), "lifetime_seconds": dice.seconds()],
+        list: dice.some(3) { $0.member() })
     },
   ]
 }
@@ -98,12 +135,18 @@ extension ScriptDice {
   fileprivate mutating func source() -> String { pick(["t/0/1", "t/0/2"]) }
   fileprivate mutating func plan() -> String { pick(["p1", "p1", "p2"]) }
 
-  /// What settling takes behind what all take.
-  fileprivate mutating func settled() -> [String] {
+  /// What settling takes besides what all take.
+  fileprivate mutating func settled() -> (arguments: ScriptArguments, list: [String]) {
     let lists = chance(40) ? some(2) { [$0.pick(["0~1", "1~1"]), $0.count()] } : []
-    return [
-      segment(), pick(["1", "2", "2"]), pick(["0", time()]), pick(["0", time()]),
-      pick(["", "limit"]), owner(), "600", count(), count(),
-    ] + counters() + ["\(lists.count)", pick(["0", "3"])] + lists.joined() + notes(key: 9)
+    let counters = counters()
+    let notes = notes(key: 9)
+    let arguments: ScriptArguments = [
+      "segment": segment(), "segments": pick(["1", "2", "2"]),
+      "first_push_ms": pick(["0", time()]), "last_push_ms": pick(["0", time()]),
+      "obstacle": pick(["", "limit"]), "owner": owner(), "receipt_seconds": "600",
+      "pruned": count(), "quarantined": count(), "counters": "\(counters.count / 2)",
+      "straggler_lists": "\(lists.count)", "waited": pick(["0", "3"]),
+    ]
+    return (arguments + notes.arguments, counters + lists.joined() + notes.list)
   }
 }

@@ -17,24 +17,31 @@ enum OtherScripts {
       let keys = ["total", "day:1", "minute:1", "events", "fanouts", "sums:\(event)"]
       return ScriptCase.Call(
         keys: keys.map { "ffd:{stats}:\($0)" },
-        arguments: [event, "86400", "3600", "691200", dice.pick(["5", "100", "1000"])]
-          + dice.sums())
+        arguments: [
+          "id": event, "day_seconds": "86400", "minute_seconds": "3600",
+          "known_seconds": "691200", "maximum_entries": dice.pick(["5", "100", "1000"]),
+        ], list: dice.sums())
     },
     ScriptCase("noteSums", SumScripts.note.source) { dice in
-      ScriptCase.Call(keys: [dice.eventKeys(dice.event())[0]], arguments: [dice.count()])
+      ScriptCase.Call(
+        keys: [dice.eventKeys(dice.event())[0]], arguments: ["errors": dice.count()])
     },
     ScriptCase("series", RecordScripts.series.source) { dice in
       let identifier = "\(dice.now / 10_000)-0"
       return ScriptCase.Call(
         keys: ["ffd:{stats}:total", "ffd:{stats}:series"],
-        arguments: [identifier, dice.pick(["10", "100"]), "accepted", "expired", "segments"])
+        arguments: ["id": identifier, "maximum_entries": dice.pick(["10", "100"])],
+        list: ["accepted", "expired", "segments"])
     },
     ScriptCase("countLetters", DeadLetterScripts.count.source) { dice in
       ScriptCase.Call(
         keys: [
           "ffd:{stats}:total", "ffd:{stats}:day:1", "ffd:{stats}:minute:1",
           "ffd:{stats}:letters:" + dice.pick(["1", "2", "3"]),
-        ], arguments: ["86400", "3600", "600", "dead_letters", dice.count()])
+        ],
+        arguments: [
+          "day_seconds": "86400", "minute_seconds": "3600", "receipt_seconds": "600",
+        ], list: ["dead_letters", dice.count()])
     },
   ]
 
@@ -43,19 +50,26 @@ enum OtherScripts {
       ScriptCase.Call(
         keys: ["ffd:{s:\(dice.streamer())}:streams"],
         arguments: [
-          dice.event(), dice.pick(["st1", "st2"]), dice.pick(["", "app:live", "app:soon"]),
-          dice.time(), dice.pick(["0", "1000", "600000"]), dice.seconds(),
+          "id": dice.event(), "stream": dice.pick(["st1", "st2"]),
+          "kind": dice.pick(["", "app:live", "app:soon"]), "occurred_ms": dice.time(),
+          "cooldown_ms": dice.pick(["0", "1000", "600000"]), "lifetime_seconds": dice.seconds(),
         ])
     },
     ScriptCase("takeBack", StreamerScripts.takeBack.source) { dice in
       ScriptCase.Call(
         keys: ["ffd:{s:\(dice.streamer())}:streams"],
-        arguments: [dice.event(), dice.pick(["", "app:live"]), dice.pick(["", "again"])])
+        arguments: [
+          "id": dice.event(), "kind": dice.pick(["", "app:live"]),
+          "again": dice.pick(["", "again"]),
+        ])
     },
     ScriptCase("end", StreamerScripts.end.source) { dice in
       ScriptCase.Call(
         keys: ["ffd:{s:\(dice.streamer())}:streams"],
-        arguments: [dice.pick(["st1", "st2"]), dice.time(), dice.seconds(), "60000"])
+        arguments: [
+          "stream": dice.pick(["st1", "st2"]), "ended_ms": dice.time(),
+          "lifetime_seconds": dice.seconds(), "ahead_ms": "60000",
+        ])
     },
   ]
 
@@ -64,7 +78,8 @@ enum OtherScripts {
       ScriptCase.Call(
         keys: ["ffd:{l:" + dice.pick(["a", "b"]) + "}"],
         arguments: [
-          dice.pick(["1", "3", "7", "100", "1000", "33333"]), dice.pick(["1", "50", "1000"]), "60",
+          "rate": dice.pick(["1", "3", "7", "100", "1000", "33333"]),
+          "pushes": dice.pick(["1", "50", "1000"]), "lifetime_seconds": "60",
         ])
     },
     ScriptCase("removals", RemovalScript.ask.source) { dice in
@@ -72,14 +87,14 @@ enum OtherScripts {
       return ScriptCase.Call(
         keys: ["ffd:{a:com.a}:removals"],
         arguments: [
-          "\(answers)", "\(dice.roll(answers + 1))", "100", "20", dice.pick(["1000", "60000"]),
-          "86400",
+          "answers": "\(answers)", "removals": "\(dice.roll(answers + 1))", "samples": "100",
+          "share": "20", "window_ms": dice.pick(["1000", "60000"]), "lifetime_seconds": "86400",
         ])
     },
     ScriptCase("hourlyCap", HourlyCap.script.source) { dice in
       ScriptCase.Call(
         keys: ["ffd:{u:\(dice.user())}:reached"],
-        arguments: ["\(dice.event())\(dice.roll(5))", "3", "3600"])
+        positional: ["\(dice.event())\(dice.roll(5))", "3", "3600"])
     },
   ]
 
@@ -88,8 +103,10 @@ enum OtherScripts {
       ScriptCase.Call(
         keys: ["ffd:{i:" + dice.pick(["1", "2"]) + "}"],
         arguments: [
-          "{}", dice.pick(["running", "done"]), dice.time(), "86400", dice.pick(["r1", "r2"]),
-        ] + (dice.chance(40) ? ["30000"] : []))
+          "report": "{}", "state": dice.pick(["running", "done"]), "now": dice.time(),
+          "lifetime_seconds": "86400", "run": dice.pick(["r1", "r2"]),
+          "silence_ms": dice.chance(40) ? "30000" : nil,
+        ])
     }
   ]
 
@@ -98,7 +115,7 @@ enum OtherScripts {
       let time = dice.chance(50) ? [dice.time()] : []
       return ScriptCase.Call(
         keys: [dice.tokenKeys()[0]],
-        arguments: [
+        positional: [
           dice.pick(["bind", "bind", "bind", "unbind", "x"]), dice.user(),
           dice.pick(["production", "sandbox"]), dice.pick(["com.a", "com.b", "c d"]),
         ] + (dice.chance(5) ? [dice.pick(["1795726985", "x", "1.5", "9e15"])] : time))
@@ -108,7 +125,7 @@ enum OtherScripts {
       let plain = dice.chance(30) ? ["followers:\(streamer)"] : []
       return ScriptCase.Call(
         keys: ["ffd:{f:\(streamer)}"] + plain,
-        arguments: [dice.pick(["follow", "follow", "unfollow", "x"]), dice.user()])
+        positional: [dice.pick(["follow", "follow", "unfollow", "x"]), dice.user()])
     },
   ]
 

@@ -111,16 +111,16 @@ struct RandomSteps {
       ]
       return step(dice.pick(spoil))
     }
-    if dice.chance(1), !call.arguments.isEmpty {
+    if dice.chance(1), !call.words.isEmpty {
       // No larger number: the script of the sums would count up to it.
-      call.arguments[dice.roll(call.arguments.count)] = dice.pick(["", "x", "-1", "1e3", "0"])
+      call.words[dice.roll(call.words.count)] = dice.pick(["", "x", "-1", "1e3", "0"])
     }
     let isByDigest = dice.chance(85)
     let words = [
       isByDigest ? "EVALSHA" : "EVAL", isByDigest ? Self.digests[index] : script.source,
       ByteString(Int64(call.keys.count)),
     ]
-    let parameters = (call.keys + call.arguments).map { ByteString($0) }
+    let parameters = (call.keys + call.words).map { ByteString($0) }
     return step(words + parameters, script.isUnordered ? .unordered : .exact)
   }
 }

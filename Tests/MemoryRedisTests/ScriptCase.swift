@@ -1,10 +1,21 @@
 import MemoryRedis
+import Redis
 
 /// A script and how it is called, at random.
 struct ScriptCase: Sendable {
   struct Call {
     var keys: [String]
-    var arguments: [String]
+    /// ARGV.
+    var words: [String]
+
+    init(keys: [String], arguments: ScriptArguments = [:], list: [String] = []) {
+      self.init(keys: keys, positional: arguments.words(list))
+    }
+
+    init(keys: [String], positional words: [String]) {
+      self.keys = keys
+      self.words = words
+    }
   }
 
   let name: String
@@ -73,30 +84,38 @@ struct ScriptDice {
       + ["settled", "claims", "stragglers", "receipts", "dead", "sums"].map { "\(key):\($0)" }
   }
 
-  /// What all scripts on an event take: see `RecordScripts.prelude`.
+  /// What all scripts on an event take: see `event.lua`.
   mutating func ofEvent(
-    keys: [String] = [], _ arguments: (inout ScriptDice) -> [String]
+    keys: [String] = [],
+    _ arguments: (inout ScriptDice) -> (arguments: ScriptArguments, list: [String])
   ) -> ScriptCase.Call {
     let event = event()
-    let fixed = ["\(now)", event, streamer(), pick(["live", "soon"]), seconds()]
+    let common: ScriptArguments = [
+      "now": "\(now)", "id": event, "streamer": streamer(), "template": pick(["live", "soon"]),
+      "lifetime_seconds": seconds(),
+    ]
+    let own = arguments(&self)
     return ScriptCase.Call(
       keys: eventKeys(event) + keys.map { "ffd:{e:\(event)}:\($0)" },
-      arguments: fixed + arguments(&self))
+      arguments: common + own.arguments, list: own.list)
   }
 
   mutating func counters() -> [String] {
     let names = ["accepted", "rejected:Unregistered", "rejected:BadDeviceToken", "expired"]
     let pairs = some(3) { [$0.pick(names), $0.count()] }
-    return ["\(pairs.count)"] + pairs.joined()
+    return Array(pairs.joined())
   }
 
-  /// What `keep_notes` takes, for one key of notes at a position in KEYS.
-  mutating func notes(key: Int) -> [String] {
-    guard chance(60) else { return [] }
+  /// What `notes.lua` takes, for one key of notes at a position in KEYS.
+  mutating func notes(key: Int) -> (arguments: ScriptArguments, list: [String]) {
+    guard chance(60) else { return ([:], []) }
     let entries = some(3) { dice -> [String] in
       let notes = dice.some(3) { "\($0.roll(4)):\($0.pick(["", "a:1", "b:2"]))" }
       return ["\(key)", dice.user(), notes.joined(separator: " ")]
     }
-    return [pick(["3", "100"]), pick(["0", "2"])] + entries.joined()
+    return (
+      ["notes_maximum": pick(["3", "100"]), "notes_omitted": pick(["0", "2"])],
+      Array(entries.joined())
+    )
   }
 }

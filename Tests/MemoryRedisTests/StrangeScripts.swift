@@ -4,7 +4,7 @@ enum StrangeScripts {
   static let all: [ScriptCase] = bodies.enumerated().map { index, body in
     ScriptCase("strange \(index)", body) { dice in
       let keys = [dice.pick(RandomCommands.keys), dice.pick(RandomCommands.keys)]
-      return ScriptCase.Call(keys: keys, arguments: [dice.count(), dice.pick(["a", "1.5", ""])])
+      return ScriptCase.Call(keys: keys, positional: [dice.count(), dice.pick(["a", "1.5", ""])])
     }
   }
 

@@ -1,3 +1,5 @@
+import Redis
+
 @testable import Devices
 @testable import Tokens
 
@@ -7,28 +9,42 @@ enum UserScripts {
 
   private static let fourKeys = ["bindings", "bound", "quarantined", "moves"]
 
+  /// How long what is kept lives, and when a device can have been bound.
+  private static let lifetimes: ScriptArguments = [
+    "moves_lifetime_seconds": "600", "pruned_lifetime_seconds": "604800", "pruned_maximum": "3",
+    "undated_lifetime_seconds": "604800", "earliest_ms": "1243814400000",
+    "tolerance_ms": "86400000",
+  ]
+
   private static let tokens: [ScriptCase] = [
     ScriptCase("claimToken", TokenScripts.claim.source) { dice in
       ScriptCase.Call(
         keys: dice.tokenKeys(),
-        arguments: [dice.user()] + (dice.chance(30) ? ["politely"] : []))
+        arguments: lifetimes + [
+          "user": dice.user(), "spares_others": dice.chance(30) ? "1" : nil,
+        ])
     },
     ScriptCase("releaseToken", TokenScripts.release.source) { dice in
-      ScriptCase.Call(keys: dice.tokenKeys(), arguments: [dice.user()])
+      ScriptCase.Call(keys: dice.tokenKeys(), arguments: lifetimes + ["user": dice.user()])
     },
     ScriptCase("settleToken", TokenScripts.settle.source) { dice in
-      ScriptCase.Call(
+      let former: ScriptArguments =
+        dice.chance(50) ? ["former": dice.user(), "former_seconds": "600"] : [:]
+      return ScriptCase.Call(
         keys: dice.tokenKeys(),
-        arguments: [dice.moveNumber(), dice.pick(["", dice.user()])]
-          + (dice.chance(50) ? [dice.user(), "600"] : []))
+        arguments: lifetimes + former + [
+          "number": dice.moveNumber(), "owner": dice.pick(["", dice.user()]),
+        ])
     },
     ScriptCase("leave", TokenScripts.leave.source) { dice in
       ScriptCase.Call(
-        keys: dice.userKeys(dice.user(), fourKeys), arguments: [dice.token(), dice.moveNumber()])
+        keys: dice.userKeys(dice.user(), fourKeys),
+        arguments: lifetimes + ["token": dice.token(), "number": dice.moveNumber()])
     },
     ScriptCase("lookForToken", TokenScripts.look.source) { dice in
       ScriptCase.Call(
-        keys: dice.userKeys(dice.user(), fourKeys), arguments: [dice.token(), dice.moveNumber()])
+        keys: dice.userKeys(dice.user(), fourKeys),
+        arguments: lifetimes + ["token": dice.token(), "number": dice.moveNumber()])
     },
   ]
 
@@ -36,45 +52,54 @@ enum UserScripts {
     ScriptCase("take", DeviceScripts.take.source) { dice in
       let devices = dice.some(3) { [$0.member(), $0.moveNumber(), $0.pick(["", "1"])] }.joined()
       return ScriptCase.Call(
-        keys: dice.userKeys(dice.user(), fourKeys), arguments: [dice.time()] + devices)
+        keys: dice.userKeys(dice.user(), fourKeys),
+        arguments: lifetimes + ["at": dice.time()], list: Array(devices))
     },
     ScriptCase("replace", DeviceScripts.replace.source) { dice in
       ScriptCase.Call(
         keys: dice.userKeys(dice.user(), fourKeys),
-        arguments: [
-          dice.time(), dice.member(), dice.moveNumber(), dice.pick(["", "1"]), dice.member(),
+        arguments: lifetimes + [
+          "at": dice.time(), "member": dice.member(), "number": dice.moveNumber(),
+          "is_returning": dice.pick(["", "1"]), "old": dice.member(),
         ])
     },
     ScriptCase("dropDevice", DeviceScripts.drop.source) { dice in
       ScriptCase.Call(
         keys: dice.userKeys(dice.user(), fourKeys),
         arguments: [
-          dice.token(), dice.pick(["", "production"]), dice.pick(["", "com.a"]),
+          "token": dice.token(), "environment": dice.pick(["", "production"]),
+          "topic": dice.pick(["", "com.a"]),
         ])
     },
     ScriptCase("restore", DeviceScripts.restore.source) { dice in
       ScriptCase.Call(
         keys: dice.userKeys(dice.user(), fourKeys),
-        arguments: [
-          dice.member(), dice.moveNumber(), dice.pick(["", "1"]),
-          "BadDeviceToken \(dice.now)", dice.pick(["", dice.time()]),
+        arguments: lifetimes + [
+          "member": dice.member(), "number": dice.moveNumber(),
+          "is_returning": dice.pick(["", "1"]), "value": "BadDeviceToken \(dice.now)",
+          "bound_at": dice.pick(["", dice.time()]),
         ])
     },
     ScriptCase("profile", DeviceScripts.profile.source) { dice in
       let fields = dice.some(3) { [$0.pick(["a", "b", "c", "d"]), $0.pick(["", "1", "2"])] }
       return ScriptCase.Call(
-        keys: dice.userKeys(dice.user(), ["profile"]), arguments: ["3"] + fields.joined())
+        keys: dice.userKeys(dice.user(), ["profile"]), arguments: ["maximum_fields": "3"],
+        list: Array(fields.joined()))
     },
     ScriptCase("lastBound", DeviceScripts.lastBound.source) { dice in
       ScriptCase.Call(
         keys: dice.userKeys(dice.user(), ["bound"]),
-        arguments: [dice.token(), dice.pick(["2", "9"])])
+        arguments: lifetimes + [
+          "token": dice.token(), "maximum_devices": dice.pick(["2", "9"]),
+        ])
     },
-    ScriptCase("mute", ProfileScripts.mute.source) { dice in
+    ScriptCase("mute", DeviceScripts.mute.source) { dice in
       ScriptCase.Call(
         keys: dice.userKeys(dice.user(), ["profile"]),
-        arguments: ["muted", dice.pick(["0", "1", "1"]), dice.pick(["10", "100"])]
-          + dice.some(3) { "st\($0.roll(5))" })
+        arguments: [
+          "field": "muted", "is_muting": dice.pick(["0", "1", "1"]),
+          "maximum_bytes": dice.pick(["10", "100"]),
+        ], list: dice.some(3) { "st\($0.roll(5))" })
     },
   ]
 
@@ -83,23 +108,29 @@ enum UserScripts {
       let names = [
         "bindings", "bound", "quarantined", "profile", "reached", "verdicts", "undated",
       ]
-      return ScriptCase.Call(keys: dice.userKeys(dice.user(), names), arguments: [])
+      return ScriptCase.Call(
+        keys: dice.userKeys(dice.user(), names),
+        arguments: ["maximum_devices": dice.pick(["1", "9"])])
     },
     ScriptCase("eraseDevices", ErasureScripts.drop.source) { dice in
       ScriptCase.Call(
         keys: dice.userKeys(dice.user(), ["bindings", "bound", "quarantined"]),
-        arguments: dice.some(3) { $0.member() })
+        list: dice.some(3) { $0.member() })
     },
     ScriptCase("finishErasure", ErasureScripts.finish.source) { dice in
       ScriptCase.Call(
         keys: dice.userKeys(dice.user(), ["bindings", "bound"]),
-        arguments: dice.some(3) { $0.member() })
+        list: dice.some(3) { $0.member() })
     },
     ScriptCase("markEmpty", ErasureScripts.markEmpty.source) { dice in
-      ScriptCase.Call(keys: [dice.heading()], arguments: [dice.shards(), dice.generation()])
+      ScriptCase.Call(
+        keys: [dice.heading()],
+        arguments: ["shards": dice.shards(), "generation": dice.generation()])
     },
     ScriptCase("removeEmpty", ErasureScripts.removeEmpty.source) { dice in
-      ScriptCase.Call(keys: [dice.heading()], arguments: [dice.shards(), dice.generation()])
+      ScriptCase.Call(
+        keys: [dice.heading()],
+        arguments: ["shards": dice.shards(), "generation": dice.generation()])
     },
   ]
 
@@ -108,39 +139,48 @@ enum UserScripts {
       ScriptCase.Call(
         keys: [dice.heading()],
         arguments: [
-          dice.pick(["", dice.shards()]), dice.pick(["", dice.generation()]),
-          dice.pick(["", dice.generation() + ":" + dice.shards()]), dice.pick(["0", "1", "-1"]),
-          dice.pick(["", "1"]),
+          "shards": dice.pick(["", dice.shards()]),
+          "generation": dice.pick(["", dice.generation()]),
+          "next": dice.pick(["", dice.generation() + ":" + dice.shards()]),
+          "change": dice.pick(["0", "1", "-1"]), "is_follow": dice.pick(["", "1"]),
         ])
     },
     ScriptCase("reserve", AudienceScripts.reserve.source) { dice in
       ScriptCase.Call(
         keys: [dice.heading()],
         arguments: [
-          dice.pick(["", dice.shards()]), dice.pick(["", dice.generation()]),
-          dice.pick(["3", "1000"]),
+          "shards": dice.pick(["", dice.shards()]),
+          "generation": dice.pick(["", dice.generation()]), "maximum": dice.pick(["3", "1000"]),
         ])
     },
     ScriptCase("announce", AudienceScripts.announce.source) { dice in
       ScriptCase.Call(
         keys: [dice.heading()],
         arguments: [
-          dice.pick(["", dice.shards()]), dice.pick(["", dice.generation()]),
-          dice.generation() + ":" + dice.shards(),
+          "shards": dice.pick(["", dice.shards()]),
+          "generation": dice.pick(["", dice.generation()]),
+          "next": dice.generation() + ":" + dice.shards(),
         ])
     },
     ScriptCase("forget", AudienceScripts.forget.source) { dice in
       ScriptCase.Call(
         keys: [dice.heading()],
-        arguments: [dice.generation() + ":" + dice.shards(), dice.pick(["", "0:1"])])
+        arguments: [
+          "next": dice.generation() + ":" + dice.shards(), "kept": dice.pick(["", "0:1"]),
+        ])
     },
     ScriptCase("flip", AudienceScripts.flip.source) { dice in
       ScriptCase.Call(
         keys: [dice.heading()],
-        arguments: [dice.generation(), dice.shards(), dice.count(), dice.count()])
+        arguments: [
+          "generation": dice.generation(), "shards": dice.shards(), "minimum": dice.count(),
+          "followers": dice.count(),
+        ])
     },
     ScriptCase("abandon", AudienceScripts.abandon.source) { dice in
-      ScriptCase.Call(keys: [dice.heading()], arguments: [dice.generation(), dice.shards()])
+      ScriptCase.Call(
+        keys: [dice.heading()],
+        arguments: ["generation": dice.generation(), "shards": dice.shards()])
     },
   ]
 
@@ -153,7 +193,10 @@ enum UserScripts {
       }
       return ScriptCase.Call(
         keys: dice.userKeys(dice.user(), names),
-        arguments: ["\(dice.event())/\(dice.roll(3))", "600", "\(dice.now)"] + verdicts.joined())
+        arguments: lifetimes + [
+          "source": "\(dice.event())/\(dice.roll(3))", "receipt_seconds": "600",
+          "now": "\(dice.now)",
+        ], list: Array(verdicts.joined()))
     }
   ]
 }

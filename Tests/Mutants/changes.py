@@ -1,4 +1,4 @@
-"""The small changes that a line of Swift, or of Lua in a string, can be broken by.
+"""The small changes that a line of Swift or Lua can be broken by.
 
 Works on tokens, not on a syntax tree: a span that is no expression, or a change of the wrong type,
 does not compile, and the draw takes the next one.
@@ -245,7 +245,6 @@ class SwiftFile:
             yield from self.of_condition(index, token)
             yield from self.of_statement(index, token)
             yield from self.of_brackets(index, token)
-        yield from self.of_scripts()
 
     def of_operator(self, index, token):
         text = token.text
@@ -415,21 +414,22 @@ class SwiftFile:
             swapped = f"{head}{self.text(*plain[1])}, {self.text(*plain[0])})"
             yield self.change(first, last, swapped, "the arguments are swapped")
 
-    def of_scripts(self):
-        """Lines of Lua, which stand in strings of several lines."""
-        for start, end in self.blocks:
-            block = self.source[start:end]
-            if not re.search(r"^\s*(local|redis\.|if .* then)", block, re.MULTILINE):
-                continue
-            position = start
-            for line in block.splitlines(keepends=True):
-                if "\\" not in line and '"' not in line and not line.strip().startswith("--"):
-                    yield from self.of_script_line(line, position)
-                position += len(line)
 
-    def of_script_line(self, line, position):
+class LuaFile:
+    def __init__(self, name, source):
+        self.name = name
+        self.source = source
+
+    def changes(self):
+        position = 0
+        for number, line in enumerate(self.source.splitlines(keepends=True), 1):
+            if not line.strip().startswith("--"):
+                yield from self.of_line(line, number, position)
+            position += len(line)
+
+    def of_line(self, line, number, position):
         def change(start, end, replacement, what):
-            return Change(self.name, self.line(position), position + start, position + end,
+            return Change(self.name, number, position + start, position + end,
                           replacement, "text", what)
 
         code = re.sub(r"'[^'\n]*'", lambda found: "'" + " " * (len(found[0]) - 2) + "'", line)
@@ -454,6 +454,7 @@ def changes_by_line(files):
     """What each line can become, by file and line; a line without any is none to draw."""
     found = {}
     for name, source in files:
-        for change in SwiftFile(name, source).changes():
+        kind = LuaFile if name.endswith(".lua") else SwiftFile
+        for change in kind(name, source).changes():
             found.setdefault((name, change.line), []).append(change)
     return found

@@ -23,6 +23,7 @@ import threading
 import time
 
 import changes
+import scripts
 
 # At the end of each file with mutants: nothing outside of it changes. Each number has a file in the
 # directory that MUTANTS_REACHED names, once the mutant is come by.
@@ -73,6 +74,8 @@ class Drawn:
     @property
     def switched(self):
         change, number = self.change, self.number
+        if scripts.is_script(change.file):
+            return scripts.switched(self.original, [(number, change.replacement)])
         if change.kind == "statement":
             return f"if isMutant({number}) {{ {change.replacement} }} else {{ {self.original} }}"
         if change.kind == "text":
@@ -88,7 +91,9 @@ def switched_file(source, drawn, count):
     for each in sorted(drawn, key=lambda each: each.change.start):
         text += source[position:each.change.start] + each.switched
         position = each.change.end
-    return text + source[position:] + SWITCH.replace("COUNT", str(count))
+    text += source[position:]
+    is_swift = not any(scripts.is_script(each.change.file) for each in drawn)
+    return text + SWITCH.replace("COUNT", str(count)) if is_swift else text
 
 
 class Build:
@@ -134,6 +139,15 @@ class Build:
             except subprocess.TimeoutExpired:
                 return False
 
+    def embedding(self, script):
+        """The source that SwiftPM has made of a module's scripts."""
+        folder = str(self.directory / script).rpartition("/Lua/")[0] + "/"
+        for sources, _ in self.modules.values():
+            made = [file for file in sources if file.endswith("/embedded_resources.swift")]
+            if made and any(file.startswith(folder) for file in sources):
+                return made[0]
+        raise RuntimeError(f"{script} is not embedded")
+
     def object_of(self, file):
         arguments = self.modules[str(self.directory / file)][1]
         module = arguments[arguments.index("-module-name") + 1]
@@ -176,7 +190,7 @@ def draw(build, seed, count, refused, say, is_wanted=lambda file: True):
     root = build.directory
     sources = {
         file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
-        for file in sorted((root / "Sources").rglob("*.swift"))}
+        for suffix in ("swift", "lua") for file in sorted((root / "Sources").rglob(f"*.{suffix}"))}
     by_line = changes.changes_by_line(
         [(file, source) for file, source in sources.items() if is_wanted(file)])
     lines, stream = sorted(by_line), random.Random(seed)
@@ -185,7 +199,9 @@ def draw(build, seed, count, refused, say, is_wanted=lambda file: True):
 
     def compiles(each):
         source = sources[each.change.file]
-        return build.compiles(each.change.file, switched_file(source, [each], 1))
+        # What is no Lua fails as it is run.
+        return scripts.is_script(each.change.file) or build.compiles(
+            each.change.file, switched_file(source, [each], 1))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         while len(drawn) < count and passed_over < MOST_PASSED_OVER * count:
@@ -212,12 +228,28 @@ def build_switches(build, drawn, sources):
     def compiled(file):
         here = [each for each in drawn if each.change.file == file]
         build.put_away(build.object_of(file))
-        text = switched_file(sources[file], here, len(drawn))
+        text = switched_file(sources[file], here, len(drawn)) if here else sources[file]
+        if file == scripts.ASSEMBLY and embedded:
+            switch = "" if here else SWITCH.replace("COUNT", str(len(drawn)))
+            text = scripts.chosen_in(text, "Int(halves[0]) ?? -1") + switch
+        if file in embedded:
+            text = scripts.embedded(text, embedded[file])
         if build.compiles(file, text, build.object_of(file)):
             return []
+        if not here:
+            raise RuntimeError(f"{file} does not compile with the switches of scripts")
         return [each.change for each in here[1:]] or [here[0].change]
 
-    files = sorted({each.change.file for each in drawn})
+    files = {each.change.file for each in drawn}
+    embedded = {}
+    for file in sorted(filter(scripts.is_script, files)):
+        here = [each for each in drawn if each.change.file == file]
+        embedding = build.embedding(file)
+        sources[embedding] = pathlib.Path(embedding).read_text(encoding="utf-8")
+        embedded.setdefault(embedding, {})[pathlib.Path(file).name] = switched_file(
+            sources[file], here, len(drawn))
+    files = sorted({file for file in files if not scripts.is_script(file)} | set(embedded)
+                   | ({scripts.ASSEMBLY} if embedded else set()))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         refused = sum(pool.map(compiled, files), [])
     if not refused:

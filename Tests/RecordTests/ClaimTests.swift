@@ -170,7 +170,7 @@ import Testing
         "1", "'held'", "{}",
       ] {
         let reply = try await record.evaluate(
-          RedisScript("return \(answer)"), keys: [], arguments: [])
+          RedisScript("return \(answer)"), keys: [])
         do {
           let found = try RecordStage.renewals(reply, of: 2)
           Issue.record("\(answer) was taken for \(found)")
@@ -179,7 +179,7 @@ import Testing
         }
       }
       let reply = try await record.evaluate(
-        RedisScript("return {'held', 'another', 'settled'}"), keys: [], arguments: [])
+        RedisScript("return {'held', 'another', 'settled'}"), keys: [])
       #expect(try RecordStage.renewals(reply, of: 3) == [.held, .another, .settled])
     }
   }

@@ -204,6 +204,28 @@ import Testing
     }
   }
 
+  /// Whatever the values are: empty, or what is the name of another.
+  @Test(arguments: [["x", "", "y"], [""], []])
+  func argumentsAreReadByTheirNames(_ list: [String]) async throws {
+    let server = try RedisServerProcess()
+    let files = [
+      "-- Adds up.\nlocal function all() return #list end\n",
+      "\nreturn {args.a, args.b, args.c or 'none', args.d, all(), unpack(list)}\n  -- end",
+    ]
+    let script = RedisScript(files.map { Array($0.utf8) })
+    #expect(!script.source.contains("--"))
+    let call = ScriptCall(
+      keys: [], arguments: ["a": "b", "b": "", "c": nil] + ["d": "4"], list: list)
+    try await withLane(options(server.port)) { lane async throws in
+      let reply = try await lane.run { lane in
+        lane.shown(try await lane.client.evaluate(script, call)[0])
+      }
+      #expect(
+        reply == "[" + (["b", "", "none", "4", "\(list.count)"] + list).joined(separator: " ") + "]"
+      )
+    }
+  }
+
   @Test func aScriptThatFailsIsAReply() async throws {
     let server = try RedisServerProcess()
     try await withLane(options(server.port)) { lane async throws in

@@ -17,7 +17,7 @@ import Testing
       let count = { @Sendable (isLasting: Bool) async throws in
         try await lane.run { lane in
           try await lane.client.evaluate(
-            Self.increment, keys: ["k"], arguments: [], isLasting: isLasting)[0].integer
+            Self.increment, ScriptCall(keys: ["k"]), isLasting: isLasting)[0].integer
         }
       }
       #expect(try await count(true) == 1)
@@ -47,7 +47,7 @@ import Testing
       let keys = (0..<100).map { "{k\($0)}" }
       let counts = try await lane.run { lane in
         let replies = try await lane.client.evaluate(
-          Self.increment, keys.map { ScriptCall(keys: [$0], arguments: []) })
+          Self.increment, keys.map { ScriptCall(keys: [$0]) })
         return (0..<replies.count).map { replies[$0].integer }
       }
       #expect(counts == keys.map { _ in 1 })

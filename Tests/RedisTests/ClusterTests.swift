@@ -74,7 +74,7 @@ extension Lane {
       let answers = try await lane.run { lane in
         let replies = try await lane.client.evaluate(
           RedisScript("return {redis.call('INCR', KEYS[1]), ARGV[1]}"),
-          (0..<100).map { ScriptCall(keys: ["k\($0)"], arguments: ["\($0)"]) })
+          (0..<100).map { ScriptCall(keys: ["k\($0)"], positional: ["\($0)"]) })
         return (0..<replies.count).map { lane.shown(replies[$0]) }
       }
       #expect(answers == (0..<100).map { "[1 \($0)]" })

@@ -69,7 +69,7 @@ actor Lane {
   func evaluate(
     _ script: RedisScript, keys: [String] = [], arguments: [String] = []
   ) async throws -> String {
-    shown(try await client.evaluate(script, keys: keys, arguments: arguments)[0])
+    shown(try await client.evaluate(script, ScriptCall(keys: keys, positional: arguments))[0])
   }
 
   func run<T: Sendable>(

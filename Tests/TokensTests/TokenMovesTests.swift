@@ -41,7 +41,8 @@ import Testing
   ) async throws -> Bool {
     let answer = try await redis.reply(
       to: DeviceScripts.take, keys: keyspace.movingKeys(user: move.user),
-      arguments: ["100", member, move.number, move.isReturning ? "1" : "0"])
+      arguments: DeviceScripts.lifetimes + ["at": "100"],
+      list: [member, move.number, move.isReturning ? "1" : "0"])
     return answer.count == 1
   }
 
@@ -153,7 +154,9 @@ import Testing
     try await RedisFixture().run { redis async throws in
       try await Self.bind(redis, "u1")
       let keys = [keyspace.tokenOwner(token: "aa"), keyspace.tokenMoves(token: "aa")]
-      _ = try await redis.reply(to: TokenScripts.release, keys: keys, arguments: ["u1"])
+      _ = try await redis.reply(
+        to: TokenScripts.release, keys: keys,
+        arguments: TokenLua.movesLifetime + ["user": "u1"])
       #expect(try await redis.ask("GET", keys[0]) == nil)
       try await Self.bind(redis, next)
       try await Self.expect(redis, owner: next)
@@ -166,11 +169,13 @@ import Testing
       try await Self.bind(redis, "u1")
       let keys = [keyspace.tokenOwner(token: "aa"), keyspace.tokenMoves(token: "aa")]
       let released = try await redis.reply(
-        to: TokenScripts.release, keys: keys, arguments: ["u1"])
+        to: TokenScripts.release, keys: keys,
+        arguments: TokenLua.movesLifetime + ["user": "u1"])
       let number = try #require(released[0].text)
       _ = try await redis.ask("SET", keys[0], "u2", "NX")
       _ = try await redis.reply(
-        to: TokenScripts.settle, keys: keys, arguments: [number, "u1"])
+        to: TokenScripts.settle, keys: keys,
+        arguments: TokenLua.movesLifetime + ["number": number, "owner": "u1"])
       try await Self.bind(redis, "u2")
       try await Self.expect(redis, owner: "u2")
     }

@@ -274,45 +274,32 @@ struct ImportRecords {
   /// An import that was not heard of for so long is read by nobody: it is told of every second.
   static let silenceMilliseconds: Int64 = 30_000
 
-  /// KEYS: the import. ARGV: its report, its state, when, lifetime, the number of its run, and for
-  /// how many ms it may be silent, when it begins. Answers 0 when it was deleted meanwhile, or
-  /// another runs under its id.
-  static let saving = RedisScript(
-    """
-    local known = redis.call('HMGET', KEYS[1], 'run', 'state', 'heard_ms')
-    if ARGV[6] then
-      local silent = tonumber(ARGV[3]) - (tonumber(known[3] or '') or 0)
-      if known[2] == 'running' and silent <= tonumber(ARGV[6]) then return 0 end
-    elseif known[1] ~= ARGV[5] then
-      return 0
-    end
-    redis.call('HSET', KEYS[1], 'report', ARGV[1], 'state', ARGV[2], 'heard_ms', ARGV[3],
-      'run', ARGV[5])
-    redis.call('EXPIRE', KEYS[1], ARGV[4])
-    return 1
-    """)
+  static let saving = RedisScript([PackageResources.save_import_lua])
 
   /// What was known of an earlier import of this id is forgotten.
   /// - Returns: false when that one is running.
   func begin(_ report: ImportReport, of run: String) async throws(Problem) -> Bool {
-    try await write(report, of: run, more: [String(Self.silenceMilliseconds)])
+    try await write(report, of: run, silence: String(Self.silenceMilliseconds))
   }
 
   /// - Returns: false when it was deleted.
   func save(_ report: ImportReport, of run: String) async throws(Problem) -> Bool {
-    try await write(report, of: run, more: [])
+    try await write(report, of: run, silence: nil)
   }
 
   private func write(
-    _ report: ImportReport, of run: String, more: [String]
+    _ report: ImportReport, of run: String, silence: String?
   ) async throws(Problem) -> Bool {
     do throws(RedisError) {
       let replies = try await redis.evaluate(
-        Self.saving, keys: [keyspace.imported(report.id)],
-        arguments: [
-          text(report), report.state.rawValue, String(now()),
-          String(Keyspace.importLifetimeSeconds), run,
-        ] + more)
+        Self.saving,
+        ScriptCall(
+          keys: [keyspace.imported(report.id)],
+          arguments: [
+            "report": text(report), "state": report.state.rawValue, "now": String(now()),
+            "lifetime_seconds": String(Keyspace.importLifetimeSeconds), "run": run,
+            "silence_ms": silence,
+          ]))
       if let error = replies.firstError { throw RedisError(error, quotes: false) }
       return replies[0].integer == 1
     } catch {

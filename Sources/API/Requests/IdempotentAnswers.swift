@@ -85,14 +85,11 @@ final class IdempotentAnswers {
   /// It was not done, and may be tried again with the same key. Another's claim stays.
   func release(_ name: String, _ claim: String) async throws(RedisError) {
     _ = try await redis.evaluate(
-      Self.releasing, keys: [keyspace.idempotency(name)], arguments: [claim])
+      Self.releasing,
+      ScriptCall(keys: [keyspace.idempotency(name)], arguments: ["claim": claim]))
   }
 
-  private static let releasing = RedisScript(
-    """
-    if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-    return 0
-    """)
+  private static let releasing = RedisScript([PackageResources.release_answer_lua])
 
   private static let underWay = Problem(
     .conflict, "a request with this Idempotency-Key is being worked on: ask again in a second",

@@ -4,25 +4,75 @@ package struct RedisScript: Sendable, Hashable {
   /// Of the source, once: it has kilobytes, and each call looks for its digest.
   private let sourceHash: Int
 
+  /// A script that reads KEYS and ARGV as they are.
   package init(_ source: String) {
     self.source = source
     sourceHash = source.hashValue
   }
 
+  /// A script of embedded files, each behind those whose functions it calls. It reads its arguments
+  /// by their names (`arguments.lua`).
+  package init(_ files: [[UInt8]]) {
+    self.init(Self.text([PackageResources.arguments_lua] + files))
+  }
+
+  /// A script that runs so often that its arguments have no names.
+  package init(positional file: [UInt8]) { self.init(Self.text([file])) }
+
+  /// Without the lines that are comments: where Redis keeps no scripts, each call sends the text.
+  private static func text(_ files: [[UInt8]]) -> String {
+    let newline = UInt8(ascii: "\n")
+    let lines = files.joined(separator: [newline]).split(separator: newline)
+    let code = lines.filter { !$0.drop { $0 == UInt8(ascii: " ") }.starts(with: "--".utf8) }
+    return String(decoding: Array(code.joined(separator: [newline])), as: UTF8.self)
+  }
+
   package func hash(into hasher: inout Hasher) { hasher.combine(sourceHash) }
+}
+
+/// What a script reads as `args`, by name. Where a value is nil its name is left out.
+package struct ScriptArguments: Sendable, ExpressibleByDictionaryLiteral {
+  private var named: [String] = []
+
+  package init(dictionaryLiteral elements: (String, String?)...) {
+    named.reserveCapacity(2 * elements.count)
+    for (name, value) in elements {
+      guard let value else { continue }
+      assert(!name.isEmpty, "an empty name ends the arguments")
+      named.append(name)
+      named.append(value)
+    }
+  }
+
+  package static func + (first: Self, second: Self) -> Self {
+    var all = first
+    all.named += second.named
+    return all
+  }
+
+  /// As they are sent (`arguments.lua`).
+  /// - Parameter list: what the script reads as `list`.
+  package func words(_ list: [String] = []) -> [String] {
+    list.isEmpty ? named : named + [""] + list
+  }
 }
 
 /// What a script is run on.
 package struct ScriptCall: Sendable {
   package let keys: [String]
-  package let arguments: [String]
+  /// ARGV.
+  package let words: [String]
 
-  package init(keys: [String], arguments: [String]) {
-    self.keys = keys
-    self.arguments = arguments
+  package init(keys: [String], arguments: ScriptArguments = [:], list: [String] = []) {
+    self.init(keys: keys, positional: arguments.words(list))
   }
 
-  fileprivate var parameters: [String] { [String(keys.count)] + keys + arguments }
+  package init(keys: [String], positional words: [String]) {
+    self.keys = keys
+    self.words = words
+  }
+
+  fileprivate var parameters: [String] { [String(keys.count)] + keys + words }
 }
 
 extension RedisClient {
@@ -38,9 +88,9 @@ extension RedisClient {
   /// - Parameter isLasting: what it writes must outlive its server: `notCopied` is thrown as long
   ///   as fewer replicas have it than `replicasToWaitFor`. It has run then.
   package func evaluate(
-    _ script: RedisScript, keys: [String], arguments: [String], isLasting: Bool = false
+    _ script: RedisScript, _ call: ScriptCall, isLasting: Bool = false
   ) async throws(RedisError) -> RedisReplies {
-    let parameters = [String(keys.count)] + keys + arguments
+    let parameters = call.parameters
     if let digest = try await digest(of: script) {
       let replies = try await execute(["EVALSHA", digest] + parameters, isLasting: isLasting)
       if replies[0].error?.kind != .noScript { return replies }
@@ -74,8 +124,9 @@ extension RedisClient {
   }
 
   /// Runs a script on many keys in one round trip, with one reply each: `fill` appends a call for
-  /// each of them to the pipeline, which is emptied before. Where Redis does not have the script
-  /// `fill` is called once more, and some of the calls run twice: the script must not mind.
+  /// each of them to the pipeline, which is emptied before. The arguments have no names. Where
+  /// Redis does not have the script `fill` is called once more, and some of the calls run twice:
+  /// the script must not mind.
   package func evaluate(
     _ script: RedisScript, key: (prefix: [UInt8], suffix: [UInt8]), arguments: [String],
     pipeline: RedisPipeline, fill: (RedisCommandTemplate) -> Void

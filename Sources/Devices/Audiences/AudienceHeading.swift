@@ -19,6 +19,11 @@ struct AudienceHeading {
   /// with.
   let texts: [String]
 
+  /// The fields, for a script that says whether they are still the same.
+  var arguments: ScriptArguments {
+    ["shards": texts[0], "generation": texts[1], "next": texts[2]]
+  }
+
   init(_ reply: RedisReply, key: String) throws(DevicesError) {
     if let text = reply.errorText { throw DevicesError(reply: text) }
     let fields = (0..<3).map { reply[$0].text ?? "" }
@@ -133,9 +138,9 @@ extension RedisClient {
 
   /// The script's reply; an error reply is thrown.
   func reply(
-    to script: RedisScript, keys: [String], arguments: [String]
+    to script: RedisScript, keys: [String], arguments: ScriptArguments = [:], list: [String] = []
   ) async throws(DevicesError) -> RedisReply {
-    try await checked(script, [ScriptCall(keys: keys, arguments: arguments)])[0]
+    try await checked(script, [ScriptCall(keys: keys, arguments: arguments, list: list)])[0]
   }
 
   /// Runs a script once for each call, in one round trip; an error of any is thrown.

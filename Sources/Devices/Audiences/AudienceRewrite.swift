@@ -61,7 +61,9 @@ final class AudienceRewrite {
       Keyspace.recommendedShards(followers: followers), Keyspace.maximumShards)
     let reserved = try await redis.reply(
       to: AudienceScripts.reserve, keys: [key],
-      arguments: [heading.texts[0], heading.texts[1], String(Int32.max)])
+      arguments: [
+        "shards": heading.texts[0], "generation": heading.texts[1], "maximum": String(Int32.max),
+      ])
     if reserved[0].text == "exhausted" {
       throw DevicesError(
         .badContent, "\(key) has no generation left: DEL it and import the followers again")
@@ -73,7 +75,10 @@ final class AudienceRewrite {
     try await remove(redis, keys(keyspace, streamer, generation: generation, shards: shards))
     let announced = try await redis.reply(
       to: AudienceScripts.announce, keys: [key],
-      arguments: [heading.texts[0], heading.texts[1], "\(generation):\(shards)"])
+      arguments: [
+        "shards": heading.texts[0], "generation": heading.texts[1],
+        "next": "\(generation):\(shards)",
+      ])
     guard announced[0].text == "done" else { return nil }
     let rewrite = AudienceRewrite(
       redis: redis, keyspace: keyspace, streamer: streamer, shards: shards,
@@ -107,7 +112,7 @@ final class AudienceRewrite {
     }
     _ = try await redis.reply(
       to: AudienceScripts.forget, keys: [keyspace.followers(of: streamer)],
-      arguments: ["\(generation):\(shards)", before])
+      arguments: ["next": "\(generation):\(shards)", "kept": before])
   }
 
   /// The key of the shard that a user belongs to in this generation.
@@ -144,7 +149,10 @@ final class AudienceRewrite {
       let followers = try await redis.members(of: keys)
       let reply = try await redis.reply(
         to: AudienceScripts.flip, keys: [keyspace.followers(of: streamer)],
-        arguments: [String(generation), String(shards), String(minimum), String(followers)])
+        arguments: [
+          "generation": String(generation), "shards": String(shards), "minimum": String(minimum),
+          "followers": String(followers),
+        ])
       switch reply[0].text {
       case "done": return reply
       case "few":
@@ -174,7 +182,7 @@ final class AudienceRewrite {
   func abandon() async throws(DevicesError) {
     let reply = try await redis.reply(
       to: AudienceScripts.abandon, keys: [keyspace.followers(of: streamer)],
-      arguments: [String(generation), String(shards)])
+      arguments: ["generation": String(generation), "shards": String(shards)])
     guard reply[0].text == "done" else { return }
     try await Self.remove(
       redis, Self.keys(keyspace, streamer, generation: generation, shards: shards))

@@ -149,8 +149,9 @@ final class FollowChanges {
       streamers.map {
         ScriptCall(
           keys: [keyspace.followers(of: $0.text)],
-          arguments: (headings[$0]?.texts ?? [])
-            + [String(sums[$0] ?? 0), verb == .follow ? "1" : "0"])
+          arguments: (headings[$0]?.arguments ?? [:]) + [
+            "change": String(sums[$0] ?? 0), "is_follow": verb == .follow ? "1" : "0",
+          ])
       })
     return Set(streamers.indices.filter { answers[$0].integer == 0 }.map { streamers[$0] })
   }

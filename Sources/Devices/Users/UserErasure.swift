@@ -125,7 +125,7 @@ extension UserErasure {
   ) async throws(DevicesError) -> Bool {
     let answer = try await redis.reply(
       to: ErasureScripts.erase, keys: keyspace.forgottenKeys(user: user),
-      arguments: [String(LargeUserErasure.maximumAtOnce)])
+      arguments: ["maximum_devices": String(LargeUserErasure.maximumAtOnce)])
     guard answer.count > 0 else { return false }
     let numbers = (0..<5).map { Int(answer[$0].integer ?? 0) }
     counts.devices += numbers[0]
@@ -141,7 +141,7 @@ extension UserErasure {
       counts.tokens += seen.count
       _ = try await redis.reply(
         to: ErasureScripts.finish, keys: Array(keyspace.deviceKeys(user: user).prefix(2)),
-        arguments: page)
+        list: page)
     }
     return true
   }
@@ -347,7 +347,9 @@ struct AudienceErasure {
     of streamer: String, _ summary: AudienceSummary
   ) async throws(DevicesError) {
     let heading = [keyspace.followers(of: streamer)]
-    let arguments = [String(summary.shards), String(summary.generation)]
+    let arguments: ScriptArguments = [
+      "shards": String(summary.shards), "generation": String(summary.generation),
+    ]
     _ = try await redis.reply(to: ErasureScripts.markEmpty, keys: heading, arguments: arguments)
     let shards = AudienceRewrite.keys(
       keyspace, streamer, generation: summary.generation, shards: summary.shards)
@@ -375,7 +377,7 @@ struct LargeUserErasure {
 
   /// First all devices go, and their names stay in `bound`; then their tokens get free. Of a user
   /// with so many devices it is taken for granted that a token is still theirs
-  /// (`TokenScripts.holding`), so none gets free before.
+  /// (`holding.lua`), so none gets free before.
   func run(_ user: String, _ counts: inout ErasureCounts) async throws(DevicesError) {
     let keys = keyspace.deviceKeys(user: user)
     let (sizes, ofAnotherType) = try await sizes(keys)
@@ -389,7 +391,7 @@ struct LargeUserErasure {
       try await eachPage(index == 0 ? "SSCAN" : "HSCAN", keys[index]) {
         (members) async throws(DevicesError) in
         let answer = try await redis.reply(
-          to: ErasureScripts.drop, keys: keys, arguments: members)
+          to: ErasureScripts.drop, keys: keys, list: members)
         counts.devices += Int(answer[0].integer ?? 0)
         counts.setAside += Int(answer[1].integer ?? 0)
       }
@@ -450,6 +452,6 @@ struct LargeUserErasure {
     }
     counts.tokens += owned.count
     _ = try await redis.reply(
-      to: ErasureScripts.finish, keys: Array(keys.prefix(2)), arguments: members)
+      to: ErasureScripts.finish, keys: Array(keys.prefix(2)), list: members)
   }
 }

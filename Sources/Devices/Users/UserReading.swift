@@ -10,30 +10,7 @@ enum UserReading {
   /// into one answer, on a thread that others need.
   static let maximumBytes = 1 << 20
 
-  /// KEYS: of one user. ARGV: how many elements a key may have, how many bytes all may have, the
-  /// command of each key. Answers what the commands do, or how many elements or bytes there are.
-  private static let body = """
-    local size = {SMEMBERS = 'SCARD', HGETALL = 'HLEN'}
-    for i, key in ipairs(KEYS) do
-      local command = size[ARGV[i + 2]]
-      local count = command and redis.pcall(command, key) or 0
-      -- It is a hash where a set should be, and the like.
-      if type(count) == 'table' then return count end
-      if count > tonumber(ARGV[1]) then return {'large', count, 'elements', key} end
-    end
-    local answer, bytes = {'read'}, 0
-    for i, key in ipairs(KEYS) do
-      local value = redis.pcall(ARGV[i + 2], key)
-      if type(value) == 'table' then
-        if value['err'] then return value end
-        for _, text in ipairs(value) do bytes = bytes + #text end
-        if bytes > tonumber(ARGV[2]) then return {'large', bytes, 'bytes', key} end
-      end
-      answer[#answer + 1] = value
-    end
-    return answer
-    """
-  private static let script = RedisScript(body)
+  private static let script = RedisScript([PackageResources.read_user_lua])
 
   /// The reply to each command, behind one of ours.
   static func run(
@@ -41,7 +18,9 @@ enum UserReading {
   ) async throws(DevicesError) -> RedisReply {
     let answer = try await redis.reply(
       to: script, keys: reads.map(\.key),
-      arguments: [String(maximumElements), String(maximumBytes)] + reads.map(\.command))
+      arguments: [
+        "maximum_elements": String(maximumElements), "maximum_bytes": String(maximumBytes),
+      ], list: reads.map(\.command))
     switch answer[0].text {
     case "read": return answer
     case "large":

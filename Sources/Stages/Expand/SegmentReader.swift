@@ -278,21 +278,8 @@ struct HourlyCap {
     arguments = [event, String(events), String(Keyspace.reachedLifetimeSeconds)]
   }
 
-  /// KEYS 1: events that reached the user. ARGV: event, how many there may be, seconds.
-  static let script = RedisScript(
-    """
-    local known = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
-    if type(known) == 'table' then return known end
-    if known then return 1 end
-    local time = redis.call('TIME')
-    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    local past = string.format('%.0f', now - tonumber(ARGV[3]) * 1000)
-    redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', past)
-    if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-    redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
-    redis.call('EXPIRE', KEYS[1], ARGV[3])
-    return 1
-    """)
+  /// Runs once for each recipient: its arguments have no names.
+  static let script = RedisScript(positional: PackageResources.hourly_cap_lua)
 
   /// Returns those who are passed over because their key holds something else. When it throws,
   /// the page is as it was.

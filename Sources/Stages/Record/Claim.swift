@@ -37,9 +37,10 @@ extension RecordStage {
         keyspace.stragglers(id: event),
       ],
       arguments: [
-        segment.id, claim.owner, Self.milliseconds(lifetime),
-        String(Keyspace.eventLifetimeSeconds), segment.event.isExpired(at: now) ? "over" : "",
-        segment.stragglers?.parent ?? "",
+        "segment": segment.id, "owner": claim.owner, "claim_ms": Self.milliseconds(lifetime),
+        "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
+        "over": segment.event.isExpired(at: now) ? "over" : "",
+        "parent": segment.stragglers?.parent ?? "",
       ])
     let result = try Self.result(reply)
     // Who settled it may not have lived to tell the statistics.
@@ -56,7 +57,7 @@ extension RecordStage {
     guard redis.waitsForReplicas else { return }
     _ = try await evaluate(
       ClaimScripts.keepSettled, keys: [keyspace.settled(id: event)],
-      arguments: [String(Keyspace.eventLifetimeSeconds)], isLasting: true)
+      arguments: ["lifetime_seconds": String(Keyspace.eventLifetimeSeconds)], isLasting: true)
   }
 
   static func result(_ reply: RedisReply) throws(RecordError) -> ClaimResult {
@@ -94,8 +95,10 @@ extension RecordStage {
     precondition(claims.allSatisfy { $0.segment.event.id == event }, "claims of one event")
     let reply = try await evaluate(
       ClaimScripts.renew, keys: [keyspace.settled(id: event), keyspace.claims(id: event)],
-      arguments: [Self.milliseconds(lifetime), String(Keyspace.eventLifetimeSeconds)]
-        + claims.flatMap { [$0.segment.id, $0.owner] })
+      arguments: [
+        "claim_ms": Self.milliseconds(lifetime),
+        "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
+      ], list: claims.flatMap { [$0.segment.id, $0.owner] })
     return try Self.renewals(reply, of: claims.count)
   }
 
@@ -116,7 +119,7 @@ extension RecordStage {
     guard !stragglers.isEmpty else { return }
     _ = try await evaluate(
       ClaimScripts.drop, keys: [keyspace.claims(id: event.id)],
-      arguments: [String(Keyspace.eventLifetimeSeconds)] + stragglers)
+      arguments: ["lifetime_seconds": String(Keyspace.eventLifetimeSeconds)], list: stragglers)
   }
 
   /// Lets somebody else claim the segment at once.
@@ -126,7 +129,9 @@ extension RecordStage {
   package func release(_ claim: Claim, hasSent: Bool) async throws(RecordError) {
     _ = try await evaluate(
       ClaimScripts.release, keys: [keyspace.claims(id: claim.segment.event.id)],
-      arguments: [claim.segment.id, claim.owner, hasSent ? "sent" : ""])
+      arguments: [
+        "segment": claim.segment.id, "owner": claim.owner, "sent": hasSent ? "sent" : "",
+      ])
   }
 
   static func milliseconds(_ duration: Duration) -> String { String(duration.wholeMilliseconds) }

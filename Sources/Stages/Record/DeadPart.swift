@@ -1,4 +1,5 @@
 import Model
+import Redis
 
 /// What is lost with a record that is in the dead letters.
 package enum DeadPart: Sendable {
@@ -9,11 +10,11 @@ package enum DeadPart: Sendable {
   case plan
 
   /// Name and number of segments, as the script takes them.
-  var arguments: [String] {
+  var arguments: ScriptArguments {
     switch self {
-    case .segment(let segment): [segment.id, String(segment.count)]
-    case .event: ["event", "0"]
-    case .plan: ["plan", "0"]
+    case .segment(let segment): ["segment": segment.id, "segments": String(segment.count)]
+    case .event: ["segment": "event", "segments": "0"]
+    case .plan: ["segment": "plan", "segments": "0"]
     }
   }
 }

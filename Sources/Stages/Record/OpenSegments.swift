@@ -78,23 +78,6 @@ extension RecordStage {
   /// push other records out of Kafka.
   package static let recoveryInterval: Duration = .seconds(60)
 
-  /// KEYS: recovery. ARGV: who asks, ms since the loss, ms between recoveries, seconds that the key
-  /// lives. Answers 0 when the asker is to recover the fan-out, -1 when nobody is, or in how many
-  /// ms to ask again. Who asks again because the answer was lost hears the same.
-  private static let recovering = RedisScript(
-    ClaimScripts.clock + """
-      local last, owner = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
-      last = tonumber(last)
-      if last and last <= now then
-        if owner == ARGV[1] then return 0 end
-        if last >= now - tonumber(ARGV[2]) then return -1 end
-        local left = last + tonumber(ARGV[3]) - now
-        if left > 0 then return left end
-      end
-      redis.call('SET', KEYS[1], whole(now) .. ' ' .. ARGV[1], 'EX', ARGV[4])
-      return 0
-      """)
-
   /// Asks for the right to plan the fan-out's lost segments again. Safe to repeat.
   /// - Parameters:
   ///   - owner: names this recovery.
@@ -103,10 +86,11 @@ extension RecordStage {
     of event: String, owner: String, age: Duration
   ) async throws(RecordError) -> RecoveryTurn {
     let reply = try await evaluate(
-      Self.recovering, keys: [keyspace.recovery(id: event)],
+      ClaimScripts.beginRecovery, keys: [keyspace.recovery(id: event)],
       arguments: [
-        owner, Self.milliseconds(age), Self.milliseconds(Self.recoveryInterval),
-        String(Keyspace.receiptLifetimeSeconds),
+        "owner": owner, "age_ms": Self.milliseconds(age),
+        "interval_ms": Self.milliseconds(Self.recoveryInterval),
+        "lifetime_seconds": String(Keyspace.receiptLifetimeSeconds),
       ])
     guard let answer = reply.integer else {
       throw .unexpected(reply.kind, from: "the script that begins a recovery")
@@ -129,7 +113,7 @@ extension RecordStage {
     let reply = try await run(
       DeadLetterScripts.lose, id: fanOut.event, streamer: fanOut.status.streamer,
       template: fanOut.status.template, now: now,
-      arguments: [String(fanOut.status.segments)] + names)
+      arguments: ["segments": String(fanOut.status.segments)], list: names)
     guard ["noted", "nothing"].contains(reply[0].text) else {
       throw .unexpected(reply.kind, from: "the script that notes lost segments")
     }

@@ -5,21 +5,21 @@ import Tokens
 
 /// How the stage talks to Redis: keys and arguments of the scripts, errors told apart.
 extension RecordStage {
-  /// Runs a script with the keys and arguments that all of them share (see `RecordScripts`).
+  /// Runs a script with the keys and arguments that all of them share (`event.lua`).
   /// - Parameter more: keys of the event's that are the script's own, behind those.
   func run(
     _ script: RedisScript, _ event: Event, keys more: [String] = [], now: Int64,
-    arguments own: [String]
+    arguments own: ScriptArguments, list: [String] = []
   ) async throws(RecordError) -> RedisReply {
     try await run(
       script, id: event.id, streamer: event.streamer, template: event.template, keys: more,
-      now: now, arguments: own)
+      now: now, arguments: own, list: list)
   }
 
   /// As above for an event of which no more is known.
   func run(
     _ script: RedisScript, id: String, streamer: String, template: String,
-    keys more: [String] = [], now: Int64, arguments own: [String]
+    keys more: [String] = [], now: Int64, arguments own: ScriptArguments, list: [String] = []
   ) async throws(RecordError) -> RedisReply {
     let keys =
       [
@@ -27,29 +27,32 @@ extension RecordStage {
         keyspace.stragglers(id: id), keyspace.receipts(id: id), keyspace.deadLetters(id: id),
         keyspace.sums(id: id),
       ] + more
-    var arguments = [String(now), id, streamer, template, String(Keyspace.eventLifetimeSeconds)]
-    arguments += own
-    return try await evaluate(script, keys: keys, arguments: arguments, isLasting: true)
+    let common: ScriptArguments = [
+      "now": String(now), "id": id, "streamer": streamer, "template": template,
+      "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
+    ]
+    return try await evaluate(
+      script, keys: keys, arguments: common + own, list: list, isLasting: true)
   }
 
-  /// What became of a segment's pushes, as scripts take it, and the keys for it.
+  /// What became of a segment's pushes, as scripts take it.
   /// - Parameter known: keys that the script has before these.
   func notes(
     of tally: SegmentTally, _ segment: Segment, known: Int = 7
-  ) -> (keys: [String], arguments: [String]) {
-    TraceScript.arguments(
-      of: tally, segment, maximum: options.traceMaximum, known: known, keyspace)
+  ) -> NotesCall {
+    NotesCall(of: tally, segment, maximum: options.traceMaximum, known: known, keyspace)
   }
 
   /// - Parameter isLasting: somebody relies on it for longer than its server may live.
   func evaluate(
-    _ script: RedisScript, keys: [String], arguments: [String], isLasting: Bool = false
+    _ script: RedisScript, keys: [String], arguments: ScriptArguments = [:],
+    list: [String] = [], isLasting: Bool = false
   ) async throws(RecordError) -> RedisReply {
     assert(Keyspace.haveOneHashTag(keys), "Redis Cluster refuses a script on these: \(keys)")
     let replies: RedisReplies
     do {
       replies = try await redis.evaluate(
-        script, keys: keys, arguments: arguments, isLasting: isLasting)
+        script, ScriptCall(keys: keys, arguments: arguments, list: list), isLasting: isLasting)
     } catch {
       throw RecordError(error)
     }

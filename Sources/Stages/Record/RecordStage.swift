@@ -36,7 +36,8 @@ package final class RecordStage {
     event: Event, source: String, now: Int64
   ) async throws(RecordError) -> Expiry {
     let reply = try await run(
-      RecordScripts.expire, event, now: now, arguments: [source, String(event.expiresAt)])
+      RecordScripts.expire, event, now: now,
+      arguments: ["source": source, "expires_ms": String(event.expiresAt)])
     let expiry: Expiry
     switch reply[0].text {
     case "early":
@@ -65,7 +66,8 @@ package final class RecordStage {
     _ count: Int, of event: Event, now: Int64
   ) async throws(RecordError) {
     _ = try await run(
-      DeadLetterScripts.published, event, now: now, arguments: [String(count)])
+      DeadLetterScripts.published, event, now: now,
+      arguments: ["published": String(count)])
   }
 
   /// Records a settled segment: first its verdicts, by the users that they are on; then its mark,
@@ -84,21 +86,23 @@ package final class RecordStage {
   ) async throws(RecordError) -> Settlement {
     try await prune(segment, tally, now: now)
     let counters = Self.counters(of: tally)
-    var arguments = [
-      segment.id, String(segment.count), String(tally.firstPushAt), String(tally.lastPushAt),
-      tally.obstacle ?? "", owner, String(Keyspace.receiptLifetimeSeconds),
+    let arguments: ScriptArguments = [
+      "segment": segment.id, "segments": String(segment.count),
+      "first_push_ms": String(tally.firstPushAt), "last_push_ms": String(tally.lastPushAt),
+      "obstacle": tally.obstacle ?? "", "owner": owner,
+      "receipt_seconds": String(Keyspace.receiptLifetimeSeconds),
+      "counters": String(counters.count), "straggler_lists": String(stragglers.count),
+      "waited": String(segment.stragglers?.pushes.count ?? 0),
     ]
-    arguments += Self.removals(of: tally) + [String(counters.count)]
-    for (name, count) in counters { arguments += [name, String(count)] }
-    let waited = segment.stragglers?.pushes.count ?? 0
-    arguments += [String(stragglers.count), String(waited)]
-    for planned in stragglers { arguments += [planned.id, String(planned.pushes)] }
+    let list =
+      counters.flatMap { [$0.0, String($0.1)] }
+      + stragglers.flatMap { [$0.id, String($0.pushes)] }
     let untold =
       options.tellsTokens ? untoldKey(segment) : keyspace.event(id: segment.event.id)
     let notes = notes(of: tally, segment, known: 8)
     let reply = try await run(
       RecordScripts.settle, segment.event, keys: [untold] + notes.keys, now: now,
-      arguments: arguments + notes.arguments)
+      arguments: arguments + Self.removals(of: tally) + notes.arguments, list: list + notes.list)
     switch reply[0].text {
     case "untold": return .pending((1..<reply.count).compactMap { reply[$0].text })
     case "already":
@@ -233,35 +237,6 @@ extension RecordStage {
   /// So many fan-outs are asked about at a time.
   private static let overduePage = 1000
 
-  /// KEYS: event, settled segments, claims. ARGV: for how long nothing must have happened, and how
-  /// far apart two looks may be, both in ms. Answers 1 when the fan-out's event is over, and every
-  /// look for so long has found no claim on it and the same number of settled segments. A time in
-  /// which nobody looked, as while all workers were away, does not count.
-  private static let overdue = RedisScript(
-    ClaimScripts.clock + """
-      local event, settled, claims = unpack(KEYS)
-      local known = redis.call('HMGET', event, 'state', 'expires_ms', 'overdue')
-      local expires = tonumber(known[2] or '')
-      if known[1] ~= 'running' or not expires or now < expires then return 0 end
-      local all = redis.call('HGETALL', claims)
-      for i = 2, #all, 2 do
-        local _, ends = read(all[i])
-        if ends > now then
-          redis.call('HDEL', event, 'overdue')
-          return 0
-        end
-      end
-      local number = redis.call('SCARD', settled)
-      local first, last, before = string.match(known[3] or '', '^(%d+) (%d+) (%d+)$')
-      first, last = tonumber(first), tonumber(last)
-      if not first or tonumber(before) ~= number or last > now or now - last > tonumber(ARGV[2])
-      then
-        first = now
-      end
-      redis.call('HSET', event, 'overdue', whole(first) .. ' ' .. whole(now) .. ' ' .. number)
-      return now - first >= tonumber(ARGV[1]) and 1 or 0
-      """)
-
   /// To be called again and again; the answers build on each other.
   /// - Parameters:
   ///   - wait: for how long nothing must have happened to a fan-out whose event is over.
@@ -293,11 +268,11 @@ extension RecordStage {
     _ event: String, _ wait: Duration, _ gap: Duration
   ) async throws(RecordError) -> Bool {
     let reply = try await evaluate(
-      Self.overdue,
+      ClaimScripts.overdue,
       keys: [
         keyspace.event(id: event), keyspace.settled(id: event), keyspace.claims(id: event),
       ],
-      arguments: [Self.milliseconds(wait), Self.milliseconds(gap)])
+      arguments: ["wait_ms": Self.milliseconds(wait), "gap_ms": Self.milliseconds(gap)])
     return reply.integer == 1
   }
 }

@@ -9,16 +9,7 @@ import Redis
 ///
 /// Segments without verdicts cost one look inside the script that settles them.
 extension RecordStage {
-  /// KEYS: settled segments of an event, what is noted of a segment. ARGV: segment, seconds that
-  /// notes live, notes. Answers 0, and writes nothing, where another has settled the segment: then
-  /// nobody would look for notes any more.
-  static let noting = RedisScript(
-    """
-    if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 0 end
-    redis.call('SADD', KEYS[2], unpack(ARGV, 3))
-    redis.call('EXPIRE', KEYS[2], ARGV[2])
-    return 1
-    """)
+  static let noting = RedisScript([PackageResources.note_verdicts_lua])
 
   /// Notes verdicts that are about to be written. Returns what was noted, which is nothing where
   /// nobody is told; nil where another worker has settled the segment, and has heard all of this
@@ -33,8 +24,9 @@ extension RecordStage {
     let reply = try await evaluate(
       Self.noting,
       keys: [keyspace.settled(id: segment.event.id), untoldKey(segment)],
-      arguments: [segment.id, String(Keyspace.eventLifetimeSeconds)] + notes.map(\.text),
-      isLasting: true)
+      arguments: [
+        "segment": segment.id, "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
+      ], list: notes.map(\.text), isLasting: true)
     guard reply.integer == 1 else {
       tally.pendingChanges.notedAt = nil
       return nil

@@ -44,15 +44,17 @@ extension RecordStage {
     try await prune(segment, tally, now: now)
     let reply = try await run(
       PruneScript.count, segment.event, now: now,
-      arguments: [segment.id, owner] + Self.removals(of: tally))
+      arguments: ["segment": segment.id, "owner": owner] + Self.removals(of: tally))
     guard reply[0].text == "counted" else {
       throw .unexpected(reply.kind, from: "the script that counts verdicts")
     }
   }
 
   /// Tokens taken out and set aside since the run began, as the scripts take them.
-  static func removals(of tally: SegmentTally) -> [String] {
-    [String(tally.findings.pruned), String(tally.findings.quarantined)]
+  static func removals(of tally: SegmentTally) -> ScriptArguments {
+    [
+      "pruned": String(tally.findings.pruned), "quarantined": String(tally.findings.quarantined),
+    ]
   }
 
   /// What may be written of the tally's verdicts: nothing of unusable tokens while what Apple
@@ -99,8 +101,14 @@ extension RecordStage {
           keys: keyspace.deviceKeys(user: user.text)
             + [keyspace.verdicts(user: user.text), keyspace.undated(user: user.text)],
           arguments: [
-            source, String(Keyspace.receiptLifetimeSeconds), String(now),
-          ] + places.flatMap { verdicts[$0].finding.arguments + [verdicts[$0].member] })
+            "source": source, "receipt_seconds": String(Keyspace.receiptLifetimeSeconds),
+            "now": String(now),
+            "pruned_lifetime_seconds": String(Keyspace.prunedLifetimeSeconds),
+            "pruned_maximum": String(Keyspace.prunedMaximum),
+            "undated_lifetime_seconds": String(Keyspace.undatedLifetimeSeconds),
+            "earliest_ms": String(BindingTime.earliest),
+            "tolerance_ms": String(BindingTime.tolerance),
+          ], list: places.flatMap { verdicts[$0].finding.arguments + [verdicts[$0].member] })
       })
     var freed: [TokenVerdict] = []
     for (index, (_, places)) in users.enumerated() {

@@ -20,7 +20,8 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
   /// Every push that was counted has one of these.
   package static let outcomes: [Self] = [.accepted, .rejected, .expired, .cancelled, .suppressed]
 
-  /// What "fan-out done" says: always the first, the others where they are.
+  /// What "fan-out done" says: always the first, the others where they are. `fan_out_end.lua` has
+  /// these names again, and `event.lua` those that are summarized.
   static let figures: [Self] =
     [.recipients, .pushes] + outcomes + [.retried, .stragglers]
   static let rareFigures: [Self] = [.deadLettered, .forgotten]
@@ -34,9 +35,4 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
     + [
       .retried, .pruned, .quarantined, .skipped, .started, .firstPush, .lastPush, .done, .forgotten,
     ]
-
-  /// As a table of Lua.
-  static func lua(_ counters: [Self]) -> String {
-    "{" + counters.map { "'\($0.rawValue)'" }.joined(separator: ", ") + "}"
-  }
 }

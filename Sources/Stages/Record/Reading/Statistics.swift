@@ -10,20 +10,21 @@ extension RecordStage {
     _ codes: [String: Int], receipt: String, now: Int64
   ) async throws(RecordError) {
     guard !codes.isEmpty else { return }
-    var arguments = [
-      String(Keyspace.dayLifetimeSeconds), String(Keyspace.minuteLifetimeSeconds),
-      String(Keyspace.receiptLifetimeSeconds),
-      "dead_letters", String(codes.values.reduce(0, +)),
-    ]
+    var counters = ["dead_letters", String(codes.values.reduce(0, +))]
     for (code, count) in codes.sorted(by: { $0.key < $1.key }) {
-      arguments += ["dead_letters:\(code)", String(count)]
+      counters += ["dead_letters:\(code)", String(count)]
     }
     _ = try await evaluate(
       DeadLetterScripts.count,
       keys: [
         keyspace.statsTotal, keyspace.statsDay(milliseconds: now),
         keyspace.statsMinute(milliseconds: now), keyspace.statsReceipt(receipt),
-      ], arguments: arguments, isLasting: true)
+      ],
+      arguments: [
+        "day_seconds": String(Keyspace.dayLifetimeSeconds),
+        "minute_seconds": String(Keyspace.minuteLifetimeSeconds),
+        "receipt_seconds": String(Keyspace.receiptLifetimeSeconds),
+      ], list: counters, isLasting: true)
   }
 
   /// Writes the counters of all time as the point of these 10 seconds. Every worker may call it:
@@ -34,7 +35,9 @@ extension RecordStage {
     let bucket = now - now % interval
     let reply = try await evaluate(
       RecordScripts.series, keys: [keyspace.statsTotal, keyspace.statsSeries],
-      arguments: ["\(bucket)-0", String(Keyspace.statsSeriesMaximumEntries)] + Self.seriesFields)
+      arguments: [
+        "id": "\(bucket)-0", "maximum_entries": String(Keyspace.statsSeriesMaximumEntries),
+      ], list: Self.seriesFields)
     return reply.integer == 1
   }
 

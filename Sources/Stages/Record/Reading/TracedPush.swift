@@ -20,7 +20,7 @@ package struct TracedPush: Sendable, Equatable {
     self.sends = sends
   }
 
-  /// Nil for what no `TraceScript` wrote.
+  /// Nil for what no `notes.lua` wrote.
   init?(_ text: Substring) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 4, let device = UInt32(parts[0], radix: 36), !parts[1].isEmpty,

@@ -2,35 +2,11 @@ import Keyspace
 import Model
 import Redis
 
-/// The Lua by which somebody stops a fan-out, or lets it go on. What it writes is the field `brake`
-/// of the event's hash: who claims a segment is told in the same script, and who works on one looks
-/// every second.
+/// The script by which somebody stops a fan-out, or lets it go on. What it writes is the field
+/// `brake` of the event's hash: who claims a segment is told in the same script, and who works on
+/// one looks every second.
 enum BrakeScripts {
-  static let set = RedisScript(RecordScripts.permissions + setBody)
-
-  /// KEYS: event. ARGV: `paused`, `cancelled`, or nothing to let it go on; now in ms since 1970;
-  /// why, in words; seconds that the event's hash lives; whether an event that is not there yet is
-  /// stopped too. Answers {what it did, the state or the brake that says so}.
-  private static let setBody = """
-    local event, wanted = KEYS[1], ARGV[1]
-    local problem = forbidden({{'HMGET', event, 'f'}, {'HSET', event, 'f', 'v'},
-      {'HDEL', event, 'f'}, {'EXPIRE', event, '1'}})
-    if problem then return problem end
-    local known = redis.call('HMGET', event, 'state', 'brake')
-    local state, brake = known[1], known[2] or ''
-    if not state and ARGV[5] == '' then return {'unknown', ''} end
-    if brake == wanted then return {'already', brake} end
-    if brake == 'cancelled' then return {'cancelled', brake} end
-    -- Of what is incomplete, a segment may come back from the dead letters.
-    if state == 'done' or state == 'expired' then return {'ended', state} end
-    if wanted == '' then
-      redis.call('HDEL', event, 'brake', 'brake_ms', 'brake_why')
-    else
-      redis.call('HSET', event, 'brake', wanted, 'brake_ms', ARGV[2], 'brake_why', ARGV[3])
-      redis.call('EXPIRE', event, ARGV[4])
-    end
-    return {'done', brake}
-    """
+  static let set = RedisScript([SharedLua.permissions, PackageResources.brake_lua])
 }
 
 extension RecordStage {
@@ -46,8 +22,9 @@ extension RecordStage {
     let reply = try await evaluate(
       BrakeScripts.set, keys: [keyspace.event(id: event)],
       arguments: [
-        brake?.rawValue ?? "", String(now), reason, String(Keyspace.eventLifetimeSeconds),
-        isAhead ? "ahead" : "",
+        "wanted": brake?.rawValue ?? "", "now": String(now), "reason": reason,
+        "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
+        "ahead": isAhead ? "ahead" : "",
       ], isLasting: true)
     switch reply[0].text {
     case "done": return .done

@@ -1,0 +1,11 @@
+-- `forbidden(commands)` is the error that a script answers where our user may not run one of them,
+-- else nothing: a script that asks first is not left half done. Redis 6.2 cannot be asked.
+local function forbidden(commands)
+  if not redis.acl_check_cmd then return end
+  for _, command in ipairs(commands) do
+    if not redis.acl_check_cmd(unpack(command)) then
+      return redis.error_reply('NOPERM our user may not run ' .. command[1] .. ' on '
+        .. command[2])
+    end
+  end
+end

@@ -1,0 +1,27 @@
+-- Notes that a segment, or what was to become segments, is in the dead letters. Needs `event` and
+-- what that needs, with its keys and arguments, and `fan_out_end`.
+-- args: segment: or `event` or `plan`; segments: of the fan-out; code: of the reason; source: of
+-- the event's record.
+-- Answers {what it did, whether the fan-out ended with it, its outcomes then}.
+local segment = args.segment
+local state = redis.call('HGET', event, 'state')
+if segment == 'event' or segment == 'plan' then
+  if segment == 'event' and redis.call('HGET', event, 'source') ~= args.source
+      or not state or state == 'done' or state == 'expired' then
+    return {'nothing', 0, {}}
+  end
+elseif redis.call('SISMEMBER', settled, segment) == 1
+    or string.find(segment, '~', 1, true)
+    and redis.call('SISMEMBER', stragglers, segment) == 0 then
+  return {'nothing', 0, {}}
+end
+if redis.call('EXISTS', event) == 0 then create('running') end
+redis.call('HSETNX', event, 'state', 'running')
+redis.call('HSETNX', event, 'segments', args.segments)
+note_forgotten(redis.call('SCARD', settled))
+redis.call('SADD', dead, segment)
+redis.call('HSET', event, 'dead_letter', segment .. ' ' .. args.code)
+note_lost()
+local ended = conclude() == 2
+keep()
+return {'noted', ended and 1 or 0, ended and outcomes() or {}}
