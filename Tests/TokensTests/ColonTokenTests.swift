@@ -85,7 +85,8 @@ import Testing
       try await users.bind("u2", "x:one")
       let answer = try await users.redis.reply(
         to: DeviceScripts.take, keys: keyspace.movingKeys(user: "u1"),
-        arguments: ["100", try Self.binding("x:one").member, late.number, "0"])
+        arguments: DeviceScripts.lifetimes + ["at": "100"],
+        list: [try Self.binding("x:one").member, late.number, "0"])
       #expect(answer.count == 2)
       try await users.expect("u1", has: [])
     }
