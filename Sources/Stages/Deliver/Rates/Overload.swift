@@ -36,8 +36,7 @@ struct Overload {
   /// Trouble that is older says nothing.
   private static let memory: UInt64 = 60_000_000_000
 
-  private var answers = 0
-  private var failures = 0
+  private var lately = DecayingRatio()
 
   /// Pushes a second; nil: no bound.
   private(set) var rate: Double?
@@ -46,10 +45,10 @@ struct Overload {
   private var growth = 0.0
   private(set) var loweredAt: UInt64 = 0
   /// What failed when the rate was lowered, until it is seen whether that helps.
-  private var before: AnswerSample?
-  private var sinceLowered = AnswerSample()
+  private var before: DecayingRatio?
+  private var sinceLowered = DecayingRatio()
   /// What fails of less: so much is not for being sent too much.
-  private var usual = AnswerSample()
+  private var usual = DecayingRatio()
 
   /// Pushes a second that the server took in the last round.
   private var lastTaken = 0.0
@@ -58,13 +57,13 @@ struct Overload {
   private var isLimiting = false
 
   private var roundSince: UInt64 = 0
-  private var current = AnswerSample()
+  private var current = DecayingRatio()
 
   /// As little is sent as ever.
   var isAtFloor: Bool { rate == Self.floor }
 
   /// Nearly all pushes are taken lately: one that is not may be at fault itself.
-  var isRare: Bool { failures * Self.rare < answers }
+  var isRare: Bool { lately.failures * Self.rare < lately.answers }
 
   // MARK: answers
 
@@ -78,15 +77,10 @@ struct Overload {
   mutating func answered(
     _ count: Int, atThisRate recent: Int, areFailures: Bool = false, at now: UInt64
   ) {
-    answers += count
-    if areFailures { failures += count }
-    while answers > Self.remembered {
-      answers /= 2
-      failures /= 2
-    }
+    lately.add(count, failures: areFailures ? count : 0, remembering: Self.remembered)
     guard recent > 0 else { return }
     if current.answers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
-    current.add(AnswerSample(answers: recent, failures: areFailures ? recent : 0))
+    current.add(DecayingRatio(answers: recent, failures: areFailures ? recent : 0))
     let elapsed = now &- roundSince
     guard elapsed >= Self.round,
       current.answers >= Self.enoughAnswers || elapsed >= Self.longestRound
@@ -97,7 +91,7 @@ struct Overload {
 
   private mutating func beginRound(_ now: UInt64) {
     roundSince = now
-    current = AnswerSample()
+    current = DecayingRatio()
     isLimiting = false
   }
 
@@ -138,7 +132,7 @@ struct Overload {
     pace.begin(at: now)
     loweredAt = now
     before = current
-    sinceLowered = AnswerSample()
+    sinceLowered = DecayingRatio()
   }
 
   /// In leaps up to what the server took before, then carefully, and ever less so.
@@ -165,8 +159,8 @@ struct Overload {
     pace.begin(at: now)
     loweredAt = now
     before = nil
-    sinceLowered = AnswerSample()
-    usual = AnswerSample()
+    sinceLowered = DecayingRatio()
+    usual = DecayingRatio()
     beginRound(now)
   }
 
@@ -175,10 +169,9 @@ struct Overload {
     rate = nil
     ceiling = .infinity
     before = nil
-    usual = AnswerSample()
-    current = AnswerSample()
-    answers = 0
-    failures = 0
+    usual = DecayingRatio()
+    current = DecayingRatio()
+    lately = DecayingRatio()
   }
 
   /// Called now and then.
