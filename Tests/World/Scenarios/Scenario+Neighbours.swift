@@ -117,14 +117,14 @@ extension Scenario {
     Scenario(
       "slow-sandbox-of-some", "an event that needs both ways does not wait on the slow one",
       on: .usual {
-        var audience = ScenarioAudience(1, followers: 4_000, devices: 2)
+        var audience = ScenarioAudience(1, followers: 6_000, shards: 32, devices: 2)
         audience.isMixed = true
         $0.audiences = [audience]
       },
       actions: [.at(.zero, .sandbox { $0.delay = .seconds(1) ... .seconds(1) })],
       // The sandbox takes some 300 of them.
       bounds: .onceEach + [
-        .exactly(.rejected("e1"), 0), .least(.requests("e1", 0...20), 4_000),
+        .exactly(.rejected("e1"), 0), .least(.requests("e1", 0...20), 6_000),
       ]),
     Scenario(
       "four-workers", "four workers are 3.8 times as fast as one",
