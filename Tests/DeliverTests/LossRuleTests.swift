@@ -5,10 +5,8 @@ import Testing
 @Suite struct LossRuleTests {
   private typealias Loss = LossRule.Loss
 
-  private static let everyLoss = (0..<16).map { bits in
-    Loss(
-      isAlone: bits & 1 > 0, wasInTurn: bits & 8 > 0, wereOthersAccepted: bits & 2 > 0,
-      isCommon: bits & 4 > 0)
+  private static let everyLoss = (0..<8).map { bits in
+    Loss(isAlone: bits & 1 > 0, wasInTurn: bits & 4 > 0, wereOthersAccepted: bits & 2 > 0)
   }
 
   /// Every number of losses that a history may bring, with every kind of loss.
@@ -20,7 +18,7 @@ import Testing
           #expect(counted == min(losses + 1, 7) && verdict == .probe)
           continue
         }
-        let weight = loss.isAlone && loss.wereOthersAccepted && !loss.isCommon ? 3 : 1
+        let weight = loss.isAlone && loss.wereOthersAccepted ? 3 : 1
         #expect(counted == min(losses + weight, 8))
         let again: LossRule.Verdict =
           loss.isAlone && loss.wereOthersAccepted ? .probe : .backOff(tries: losses + weight + 2)
@@ -42,13 +40,11 @@ import Testing
   @Test func howManySendsAPushIsLostInBeforeItsEnd() {
     let together = Loss(wereOthersAccepted: true)
     let alone = Loss(isAlone: true, wereOthersAccepted: true)
-    let common = Loss(isAlone: true, wereOthersAccepted: true, isCommon: true)
     let only = Loss(isAlone: true)
     // In ordinary traffic, with others, with fewer, and twice alone.
     #expect(losses(before: .reject, [together, together, together, alone, alone]) == 5)
-    // No other push is accepted, or connections are lost all the time.
+    // No other push is accepted.
     #expect(losses(before: .reject, [together] + Array(repeating: only, count: 9)) == 8)
-    #expect(losses(before: .reject, [together] + Array(repeating: common, count: 9)) == 8)
     // Only one after its first loss.
     #expect(losses(before: .reject, [together, alone, alone, alone]) == 4)
     // Never with others; but in ordinary traffic, where no probe connection can be had.

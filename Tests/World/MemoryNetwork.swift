@@ -100,13 +100,20 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
 
   /// Nothing that is sent on the oldest open connection to an endpoint arrives any more, in either
   /// direction, as behind a router that has forgotten it.
-  package func silenceOne(to endpoint: Endpoint) {
+  package func silenceOne(to endpoint: Endpoint) { silence(to: endpoint, atMost: 1) }
+
+  /// The same of all that are open now.
+  package func silenceAll(to endpoint: Endpoint) { silence(to: endpoint, atMost: .max) }
+
+  private func silence(to endpoint: Endpoint, atMost count: Int) {
     forgetClosed()
-    let pair = pairs.first {
+    let heard = pairs.lazy.filter {
       $0.endpoint == endpoint && !$0.client.isClosed && !$0.client.isSilent
     }
-    pair?.client.isSilent = true
-    pair?.server.isSilent = true
+    for pair in heard.prefix(count) {
+      pair.client.isSilent = true
+      pair.server.isSilent = true
+    }
   }
 
   /// The kernel closes what a dead process had.

@@ -5,7 +5,8 @@ struct WorldArguments {
   static let usage = """
     usage: world [--seeds COUNT] [--first SEED] [--jobs THREADS] [--twice] [--brief]
            world --seed SEED [--trace] [--without NUMBER,…]
-           world --scenarios [--only NAME] [--trace] [--seeds COUNT …]
+           world --scenarios [--only NAME] [--trace]
+           world --scenarios [--only NAME] --seeds COUNT …
 
       --seeds COUNT    lives this many seeds, from --first on (200)
       --first SEED     the first of them (1)
@@ -16,7 +17,8 @@ struct WorldArguments {
       --trace          prints what happens in it
       --scenarios      prints what the named situations come to, and what bounds that; with
                        --seeds behind so many lives, and only bounds that are not kept
-      --only NAME      of the situations this one alone, or all whose names begin so
+      --only NAME      of the situations this one alone, or all whose names begin so; with --seeds
+                       in as many worlds, and no lives
       --storms         lives only what comes before the events, of each seed
       --without LIST   leaves out these deeds of it, by the numbers that the trace gives them
 

@@ -16,6 +16,7 @@ struct WorldProgram {
     if let seed = arguments.only { return try liveOne(seed) }
     guard arguments.showsScenarios else { return liveMany() }
     guard arguments.wantsLives else { return try showScenarios() }
+    guard arguments.scenarios.isEmpty else { return try showScenariosOfSeeds() }
     return try liveMany() && areBoundsKept()
   }
 
@@ -29,6 +30,17 @@ struct WorldProgram {
       let outcome = try scenario.run(print: arguments.traces ? { say($0) } : nil)
       for line in scenario.report(outcome) { say(line) }
       if !scenario.broken(by: outcome).isEmpty { areKept = false }
+    }
+    return areKept
+  }
+
+  private func showScenariosOfSeeds() throws -> Bool {
+    var areKept = true
+    let seeds = (0..<UInt64(arguments.lives.seeds)).map { arguments.lives.first + $0 }
+    for scenario in scenarios {
+      let outcomes = try seeds.map { try scenario.run(seed: $0) }
+      for line in scenario.report(outcomes) { say(line) }
+      if !outcomes.allSatisfy({ scenario.broken(by: $0).isEmpty }) { areKept = false }
     }
     return areKept
   }

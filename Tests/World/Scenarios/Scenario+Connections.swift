@@ -52,6 +52,41 @@ extension Scenario {
       bounds: .nobodyLost + [
         .most(.lastPush("e1"), 20.2), .exactly(.rejected("e1"), 0), .most(.doubled, 600),
       ]),
+    Scenario(
+      "forgotten-by-a-router", "after a quiet time no push waits for a connection that is dead",
+      on: .usual {
+        $0.audiences = [ScenarioAudience(1, followers: 400), ScenarioAudience(2, followers: 400)]
+      },
+      events: [ScenarioEvent("e2", of: 2), ScenarioEvent("e1", of: 1, at: .seconds(600))],
+      actions: [.at(.seconds(100), .silenceAllConnections)],
+      bounds: .onceEach + [.exactly(.rejected("e1"), 0), .most(.lastPush("e1"), 5)]),
+    Scenario(
+      "few-streams-far-away", "a large event gets more connections where Apple is far away",
+      on: .usual {
+        $0.mostConnections = 8
+        $0.audiences = [ScenarioAudience(1, followers: 8_000, shards: 64)]
+      },
+      // With two connections it takes 15 s.
+      bounds: .onceEach + [.exactly(.rejected("e1"), 0), .most(.lastPush("e1"), 12)]),
+    Scenario(
+      "silent-tokens-narrow", "tokens that are never answered leave the streams to others",
+      on: .usual {
+        $0.streams = 4
+        $0.audiences = [
+          ScenarioAudience(
+            1, followers: 2_000, shards: 16, marked: [.init(every: 50, answer: "0fff")])
+        ]
+      },
+      events: [ScenarioEvent("e1", of: 1, expiresIn: 180)],
+      bounds: .onceEach + [.exactly(.expired("e1"), 0), .most(.lastPush("e1"), 130)]),
+    Scenario(
+      "goaway-after-100", "a proxy that ends connections after 100 requests slows nobody down",
+      on: .usual {
+        $0.streams = 500
+        $0.audiences = [ScenarioAudience(1, followers: 10_000, shards: 64)]
+      },
+      actions: [.at(.zero, .apple { $0.goAwayAfter = 100 })],
+      bounds: .onceEach + [.exactly(.inVain, 0), .most(.lastPush("e1"), 2)]),
   ]
 
   private static func script(

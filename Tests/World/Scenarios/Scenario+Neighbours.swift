@@ -115,6 +115,18 @@ extension Scenario {
         .exactly(.rejected("sandbox"), 0),
       ]),
     Scenario(
+      "slow-sandbox-of-some", "an event that needs both ways does not wait on the slow one",
+      on: .usual {
+        var audience = ScenarioAudience(1, followers: 6_000, shards: 32, devices: 2)
+        audience.isMixed = true
+        $0.audiences = [audience]
+      },
+      actions: [.at(.zero, .sandbox { $0.delay = .seconds(1) ... .seconds(1) })],
+      // The sandbox takes some 300 of them.
+      bounds: .onceEach + [
+        .exactly(.rejected("e1"), 0), .least(.requests("e1", 0...20), 6_000),
+      ]),
+    Scenario(
       "four-workers", "four workers are 3.8 times as fast as one",
       on: .usual { $0.workers = 4 }.slowed, reference: ScenarioSetUp.usual.slowed,
       bounds: .onceEach + [.most(.ratio("e1"), 1 / 3.8)]),

@@ -52,8 +52,10 @@ package struct Scenario: Sendable, CustomStringConvertible {
 struct ScenarioSetUp: Sendable, Hashable {
   var workers = 1
   var lanes = 1
-  /// Connections of a lane to Apple; it opens no more under load.
+  /// Connections of a lane to Apple.
   var connections = 2
+  /// Those that it has under load; nil: no more.
+  var mostConnections: Int?
   /// Streams of each connection, by Apple's word.
   var streams = 16
   var latency: Duration = .milliseconds(60)

@@ -26,6 +26,8 @@ struct ScenarioAction: Sendable {
     case sandbox(@Sendable (inout MemoryNetwork.Path) -> Void)
     /// Bytes of one connection to Apple come to nothing from now on.
     case silenceOneConnection
+    /// And those of all that are open, though others can be opened.
+    case silenceAllConnections
 
     case start(String)
     case stop(String)
@@ -120,6 +122,7 @@ extension ScenarioLife {
     case .cutApple: world.network.cut(World.apple)
     case .sandbox(let change): world.network.change(World.sandbox, change)
     case .silenceOneConnection: world.network.silenceOne(to: World.apple)
+    case .silenceAllConnections: world.network.silenceAll(to: World.apple)
     case .start(let name): try start(name)
     case .stop(let name): noteMemory(of: name) { $0.stop() }
     case .kill(let name): noteMemory(of: name) { $0.kill() }

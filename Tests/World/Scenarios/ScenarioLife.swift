@@ -30,11 +30,14 @@ final class ScenarioLife {
   private static let afterwards: Duration = .seconds(21)
 
   /// - Parameters:
+  ///   - seed: what all chance of its world follows from.
   ///   - directory: the simulator's.
   ///   - print: gets each line of the trace.
-  init(_ scenario: Scenario, directory: String, print: ((String) -> Void)? = nil) throws {
+  init(
+    _ scenario: Scenario, seed: UInt64 = 1, directory: String, print: ((String) -> Void)? = nil
+  ) throws {
     self.scenario = scenario
-    world = try World(seed: 1, directory: directory)
+    world = try World(seed: seed, directory: directory)
     if let print {
       world.lines.print = { [unowned world] in print("\(world.time) \($0)") }
       world.broker.trace = { [lines = world.lines] in lines.add("kafka: \($0)") }
@@ -131,6 +134,7 @@ final class ScenarioLife {
     let setUp = scenario.setUp
     _ = try world.startWorker(name, lanes: setUp.lanes) {
       $0.deliver.connectionsPerRoute = setUp.connections
+      $0.deliver.mostConnectionsPerRoute = setUp.mostConnections
       for setting in setUp.settings { setting.apply(to: &$0) }
       $0.whenFailed = { [failures] _ in failures.withLock { $0 += 1 } }
     }

@@ -49,26 +49,33 @@ extension Scenario {
   private struct Calm: Hashable {
     let setUp: ScenarioSetUp
     let events: [ScenarioEvent]
+    let seed: UInt64
   }
 
   private static let known = ThreadLock<[Calm: ScenarioOutcome]>([:])
 
   /// Lives through it, and where a bound is about that, through the same undisturbed.
-  /// - Parameter print: gets each line of the trace of the first.
-  package func run(print: ((String) -> Void)? = nil) throws -> ScenarioOutcome {
+  /// - Parameters:
+  ///   - seed: of its world.
+  ///   - print: gets each line of the trace of the first.
+  package func run(
+    seed: UInt64 = 1, print: ((String) -> Void)? = nil
+  ) throws -> ScenarioOutcome {
     let directory = try ScratchDirectory()
-    var outcome = try ScenarioLife(self, directory: directory.path, print: print).run()
+    var outcome = try ScenarioLife(
+      self, seed: seed, directory: directory.path, print: print
+    ).run()
     if bounds.contains(where: \.figure.isComparison) {
-      outcome.compare(with: try reference(directory.path))
+      outcome.compare(with: try reference(seed, directory.path))
     }
     return outcome
   }
 
-  private func reference(_ directory: String) throws -> ScenarioOutcome {
+  private func reference(_ seed: UInt64, _ directory: String) throws -> ScenarioOutcome {
     let calm = undisturbed
-    let key = Calm(setUp: calm.setUp, events: calm.events)
+    let key = Calm(setUp: calm.setUp, events: calm.events, seed: seed)
     if let outcome = Self.known.withLock({ $0[key] }) { return outcome }
-    let outcome = try ScenarioLife(calm, directory: directory).run()
+    let outcome = try ScenarioLife(calm, seed: seed, directory: directory).run()
     Self.known.withLock { $0[key] = outcome }
     return outcome
   }
@@ -88,6 +95,18 @@ extension Scenario {
   package func report(_ outcome: ScenarioOutcome) -> [String] {
     ["\(name): \(promise)"] + bounds.map { line(of: $0, outcome.value($0.figure)) }
       + outcome.problems.map { "  \($0)" }
+  }
+
+  /// The same of several worlds: from the lowest value of each figure to the highest.
+  package func report(_ outcomes: [ScenarioOutcome]) -> [String] {
+    ["\(name): \(promise)"]
+      + bounds.map { bound in
+        let values = outcomes.compactMap { $0.value(bound.figure) }.sorted()
+        let isKept = values.count == outcomes.count && values.allSatisfy(bound.range.contains)
+        let text = [values.first, values.last].map { $0.map(ScenarioText.number) ?? "?" }
+        return "  \(bound.figure): \(text[0])–\(text[1]) (\(bound.text))"
+          + (isKept ? "" : "; BROKEN")
+      }
   }
 
   private func line(of bound: ScenarioBound, _ value: Double?) -> String {

@@ -38,7 +38,6 @@ final class AnswerJudge {
   /// - Parameter answers: is noted when those that came with it are judged.
   func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
     answers.add(push, sentAt: sentAt)
-    if push.loss.isAlone { losses.loneWasAnswered(push) }
     let now = loop.now
     answerTimes.observe(nanoseconds: now &- sentAt)
     traffic.accepted(push, at: now)
@@ -156,7 +155,6 @@ final class AnswerJudge {
     let now = loop.now
     answerTimes.observe(nanoseconds: now &- sentAt)
     traffic.answered(push, at: now)
-    if push.loss.isAlone { losses.loneWasAnswered(push) }
     switch disposition {
     case .hold, .renew, .retryElsewhere: break
     case .retry(let reason):

@@ -12,45 +12,32 @@ struct RefusalShare {
   private static let most = 0.8
 
   /// What was said to pushes on their first try: rises at once when a server gets into trouble.
-  private var firstTries = Sample()
+  private var firstTries = DecayingRatio()
   /// All that was said to pushes until they were taken: falls when the trouble is over.
-  private var untilTaken = Sample()
+  private var untilTaken = DecayingRatio()
   /// What was said to pushes that had been refused before.
-  private var furtherTries = Sample()
+  private var furtherTries = DecayingRatio()
   /// Where no fewer of those are refused again, though most others are taken, it is up to the
   /// devices.
   private static let again = 0.95
   /// More tries of one push than this are not counted: a sixteenth of what is remembered.
   private static let mostOfOnePush = 16
 
-  private struct Sample {
-    private static let remembered = 256
-    private var answers = 0
-    private var refusals = 0
-
-    mutating func add(_ more: Int, refused: Int) {
-      answers += more
-      refusals += refused
-      while answers > Self.remembered {
-        answers /= 2
-        refusals /= 2
-      }
-    }
-
-    /// One of two is as good as nothing known.
-    var share: Double { Double(refusals + 1) / Double(answers + 2) }
-    /// The same of others than the push that is asked about, whose refusal is among them; none is
-    /// as good as nothing known.
-    var shareOfOthers: Double { Double(max(0, refusals - 1)) / Double(answers + 1) }
-  }
+  private static let remembered = 256
 
   mutating func refused(isFirstTry: Bool) {
-    if isFirstTry { firstTries.add(1, refused: 1) } else { furtherTries.add(1, refused: 1) }
+    if isFirstTry {
+      firstTries.add(1, failures: 1, remembering: Self.remembered)
+    } else {
+      furtherTries.add(1, failures: 1, remembering: Self.remembered)
+    }
   }
 
   /// What is refused is so for the devices it is for, and not for being too much: less of it would
   /// help nobody.
-  var isUpToDevices: Bool { furtherTries.share >= Self.again && firstTries.share <= 0.5 }
+  var isUpToDevices: Bool {
+    furtherTries.likelyShare >= Self.again && firstTries.likelyShare <= 0.5
+  }
 
   /// What a push was answered before it was taken, as far as that counts: it was refused through a
   /// whole outage, and is one voice among others all the same.
@@ -61,13 +48,13 @@ struct RefusalShare {
   ///   - firsts: of them, those that were taken on their first try.
   ///   - refusals: what the others were answered before.
   mutating func accepted(_ pushes: Int, firsts: Int, refusals: Int) {
-    firstTries.add(firsts, refused: 0)
-    furtherTries.add(pushes - firsts, refused: 0)
-    untilTaken.add(pushes + refusals, refused: refusals)
+    firstTries.add(firsts, failures: 0, remembering: Self.remembered)
+    furtherTries.add(pushes - firsts, failures: 0, remembering: Self.remembered)
+    untilTaken.add(pushes + refusals, failures: refusals, remembering: Self.remembered)
   }
 
   /// What one more refusal adds to the suspicion against a push, in hundredths of a try.
-  var weight: UInt16 { Self.weight(max(firstTries.share, untilTaken.share)) }
+  var weight: UInt16 { Self.weight(max(firstTries.likelyShare, untilTaken.likelyShare)) }
 
   /// The same of an answer that speaks of its device where nothing is known of others.
   var deviceWeight: UInt16 {

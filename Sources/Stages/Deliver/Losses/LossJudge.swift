@@ -7,20 +7,12 @@ final class LossJudge {
   private static let reportInterval: UInt64 = 10_000_000_000
   /// Nanoseconds.
   private static let longestForOthers: UInt64 = 8_000_000_000
-  /// Pushes that are remembered of those that went alone.
-  private static let remembered = 64
-  /// Where more than this share of those that go alone is lost, the server is the cause. Up to
-  /// three losses say nothing.
-  private static let commonShare = 0.25
-  private static let fewestLost = 3
 
   private let setup: RouteSetup
   private let loop: EventLoop
   private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
-  /// Pushes that went alone, and those of them that were lost though others were accepted.
-  private var alone = AnswerSample()
   /// Since the last notice: one at once, and those that follow soon together.
   private var unreported = (connections: 0, pushes: 0, reason: "")
   private var reportedAt: UInt64?
@@ -79,9 +71,7 @@ final class LossJudge {
   private func divide(_ push: ReadyPush) {
     let loss = LossRule.Loss(
       isAlone: push.loss.isAlone, wasInTurn: push.loss.goesInTurn,
-      wereOthersAccepted: wereOthersAccepted(since: push.loss.lastAt),
-      isCommon: alone.failures > Self.fewestLost && alone.share > Self.commonShare)
-    if loss.isAlone, loss.wereOthersAccepted { note(alone: push, isLost: true) }
+      wereOthersAccepted: wereOthersAccepted(since: push.loss.lastAt))
     var push = push
     let (losses, verdict) = LossRule.judge(loss, losses: Int(push.history.losses))
     push.history.countLoss(all: losses)
@@ -128,14 +118,5 @@ final class LossJudge {
     var push = push
     push.history.mayHaveArrived = true
     waiting.postpone(push)
-  }
-
-  /// A push that went alone had an answer.
-  func loneWasAnswered(_ push: ReadyPush) { note(alone: push, isLost: false) }
-
-  /// One that is lost over and over is one voice among others.
-  private func note(alone push: ReadyPush, isLost: Bool) {
-    guard Int(push.history.losses) <= ProbeQueue.together.count + 1 else { return }
-    alone.count(isFailure: isLost, remembering: Self.remembered)
   }
 }

@@ -26,8 +26,6 @@ enum LossRule {
     var wasInTurn = false
     /// Since the push was lost before.
     var wereOthersAccepted = false
-    /// Many pushes are lost that are alone: it is not up to them.
-    var isCommon = false
   }
 
   enum Verdict: Equatable {
@@ -44,7 +42,7 @@ enum LossRule {
   static func judge(_ loss: Loss, losses: Int) -> (losses: Int, verdict: Verdict) {
     guard loss.isAlone || loss.wasInTurn else { return (min(losses + 1, most - 1), .probe) }
     let isCause = loss.isAlone && loss.wereOthersAccepted
-    let counted = min(losses + (isCause && !loss.isCommon ? alone : 1), most)
+    let counted = min(losses + (isCause ? alone : 1), most)
     guard counted < most else { return (counted, .reject) }
     return (counted, isCause ? .probe : .backOff(tries: counted + 2))
   }

@@ -30,9 +30,9 @@ struct FailureAttribution {
   private struct Record {
     let fanOut: FanOut
     /// What was said to it.
-    var own = AnswerSample()
+    var own = DecayingRatio()
     /// What had been said to others when that began.
-    var base: AnswerSample
+    var base: DecayingRatio
     /// Pushes of others that had been taken when it failed last.
     var takenBefore: Int
     var turns = 0
@@ -43,7 +43,7 @@ struct FailureAttribution {
     var failedAt: UInt64 = 0
     /// Its pushes; failures: those of devices that are said to have had too many. Further tries
     /// of one do not count.
-    var pushes = AnswerSample()
+    var pushes = DecayingRatio()
 
     /// No push of it was taken lately: it says nothing of others.
     var isSilent: Bool { own.taken == 0 && own.answers >= FailureAttribution.silentAfter }
@@ -55,25 +55,26 @@ struct FailureAttribution {
     }
 
     mutating func count(isRefused: Bool) {
-      pushes.count(isFailure: isRefused, remembering: FailureAttribution.remembered)
+      pushes.add(
+        1, failures: isRefused ? 1 : 0, remembering: FailureAttribution.remembered)
     }
 
-    mutating func remember(_ others: AnswerSample) {
+    mutating func remember(_ others: DecayingRatio) {
       guard own.answers > FailureAttribution.remembered else { return }
       own.halve()
       base.answers = (base.answers + others.answers) / 2
       base.failures = (base.failures + others.failures) / 2
     }
 
-    func others(_ all: AnswerSample) -> AnswerSample {
-      AnswerSample(
+    func others(_ all: DecayingRatio) -> DecayingRatio {
+      DecayingRatio(
         answers: max(0, all.answers - base.answers), failures: max(0, all.failures - base.failures))
     }
   }
 
   private var records: [Record] = []
   /// What was said to all, but for those that say nothing of others.
-  private var heard = AnswerSample()
+  private var heard = DecayingRatio()
   /// The one that was answered last: answers come in runs.
   private var last = 0
   /// One that is not among them, of which the same is true.
@@ -171,7 +172,7 @@ struct FailureAttribution {
     }
     guard records[index].ofTurn < Self.mostOfTurn else { return false }
     records[index].ofTurn += 1
-    records[index].own.add(AnswerSample(answers: 1, failures: 1))
+    records[index].own.add(DecayingRatio(answers: 1, failures: 1))
     records[index].remember(heard)
     return judge(index)
   }
@@ -206,6 +207,6 @@ struct FailureAttribution {
     }
     last = 0
     unknown = nil
-    if records.isEmpty { heard = AnswerSample() }
+    if records.isEmpty { heard = DecayingRatio() }
   }
 }
