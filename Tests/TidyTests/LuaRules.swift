@@ -16,6 +16,15 @@ struct LuaRules {
     }
   }
 
+  /// Arguments that a script reads by a name under which no call of its module gives one.
+  /// - Parameter swift: the texts of the module's files.
+  static func strangers(in path: String, _ text: String, swift: [String]) -> [Violation] {
+    let names = Set(text.matches(of: /\bargs\.(\w+)/).map { String($0.1) })
+    return names.sorted().filter { name in !swift.contains { $0.mentions("\"\(name)\":") } }.map {
+      Violation(file: path, line: 0, rule: "args.\($0): no call gives an argument of this name")
+    }
+  }
+
   /// - Parameter text: of a file of Lua under Sources.
   static func violations(in path: String, _ text: String) -> [Violation] {
     var broken: [Violation] = []

@@ -12,7 +12,23 @@ import Testing
     report(files.flatMap { LuaRules.violations(in: $0, tree.text(of: $0)) })
   }
 
+  @Test func argumentsHaveTheNamesThatCallsGiveThem() {
+    let tree = PackageTree.this
+    for folder in tree.rooms().values.sorted() {
+      let scripts = tree.files(under: folder + "/Lua", withSuffix: ".lua")
+      if scripts.isEmpty { continue }
+      let swift = tree.files(under: folder, withSuffix: ".swift").map { tree.text(of: $0) }
+      report(scripts.flatMap { LuaRules.strangers(in: $0, tree.text(of: $0), swift: swift) })
+    }
+  }
+
   // MARK: - The rules can fail
+
+  @Test func findsArgumentsThatNobodyGives() {
+    let text = "return args.user .. args.number .. big_args.x"
+    let broken = LuaRules.strangers(in: "a.lua", text, swift: ["[\"user\": a]", "\"numbers\": b"])
+    #expect(broken.map(\.rule) == ["args.number: no call gives an argument of this name"])
+  }
 
   @Test(arguments: [
     "let a = \"return redis.call('GET', KEYS[1])\"", "  redis.pcall('GET')", "local a = ARGV[1]",
