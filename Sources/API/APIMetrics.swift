@@ -10,11 +10,11 @@ struct APIMetrics: Sendable {
   }
 
   private static let requests = MetricFamily(
-    "fanfare_http_requests_total", .counter, "Requests that the API has answered",
+    "fanfare_http_requests_total", .counter, "Requests that the API has answered.",
     labels: ["route", "method", "status"])
   private static let times = MetricFamily(
     "fanfare_http_request_duration_seconds", .histogram,
-    "From a request that had come whole to its answer", labels: ["route", "method"])
+    "The time from the arrival of the whole request to its answer.", labels: ["route", "method"])
 
   private var counts: [Series: Int] = [:]
   private var durations: [String: [String: Histogram]] = [:]
@@ -43,13 +43,13 @@ struct APIMetrics: Sendable {
   }
 
   private static let importedRows = MetricFamily(
-    "fanfare_api_import_rows_total", .counter, "Rows of imports that have ended",
+    "fanfare_api_import_rows_total", .counter, "Rows of imports that have ended.",
     labels: ["result"])
 
   private static let auditLines = MetricFamily(
     "fanfare_api_audit_lines_total", .counter,
-    "Lines about changes and refusals; dropped are those that standard output did not take, "
-      + "withheld those of a flood of refusals", labels: ["result"])
+    "Audit lines about changes and refusals. Dropped: standard output did not take the line. "
+      + "Withheld: there were too many refusals.", labels: ["result"])
 
   /// In the order of the text.
   static let all = [requests, times, importedRows, auditLines] + APIProcessMetrics.all
@@ -87,12 +87,12 @@ struct APIMetrics: Sendable {
 /// worker's say that there is a worker.
 enum APIProcessMetrics {
   static let build = MetricFamily(
-    "fanfare_api_build_info", .gauge, "Always 1; versions are in the labels.",
+    "fanfare_api_build_info", .gauge, "Always 1; the labels are the versions.",
     labels: ["version", "librdkafka", "openssl", "hiredis"])
   static let isReady = MetricFamily(
     "fanfare_api_ready", .gauge,
-    "1 while `/readyz` says that the part is in order, or else 0: redis, keys, and kafka, which "
-      + "only events need, and with kafka.topics.tokens devices that change hands.",
+    "1 while `/readyz` says that the part (redis, keys or kafka) is in order, otherwise 0. Only "
+      + "events need kafka, and with kafka.topics.tokens also devices that change users.",
     labels: ["part"])
 
   static let all = [build, isReady] + ProcessMetrics.all

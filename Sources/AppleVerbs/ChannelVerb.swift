@@ -9,41 +9,49 @@ import VerbSupport
 /// the channel.
 package enum ChannelVerb {
   private static let app = Option<String?>(
-    "app", .text, value: "BUNDLE", help: "The app whose channels they are; no suffix")
+    "app", .text, value: "BUNDLE", help: "The bundle id of the channels' app, without a suffix")
   private static let channel = Option(
-    required: "channel", .text, value: "ID", help: "The channel's id, as create and list say it")
+    required: "channel", .text, value: "ID", help: "The channel's id, as create and list print it")
   private static let storage = Option(
     "storage", .choice(), default: ChannelRequests.Storage.none,
-    help: "What Apple keeps for who is away: nothing, or the last message; fixed for ever")
+    help: "What Apple stores for devices that are offline: nothing, or the last message; it cannot "
+      + "be changed later")
   private static let expiresIn = Option(
     "expires-in", .duration(in: .zero ... .seconds(30 * 86_400)), default: .zero,
-    help: "How long Apple keeps it; 0 for a channel that stores nothing")
+    help: "How long Apple keeps the message; 0 for a channel that stores nothing")
   private static let priority = Option<Int?>(
-    "priority", .integer(in: 1...10), help: "10, 5 or 1; 10, or the template's")
+    "priority", .integer(in: 1...10), help: "10, 5 or 1; by default 10, or the template's")
   private static let codes: [ExitCode] = [.ok, .failed, .unavailable, .retryLater, .config]
 
   package static let verb = Verb(
-    group: "channel", summary: "Broadcast channels, for a stream's Live Activity",
+    group: "channel", summary: "Manage broadcast channels for Live Activities, and send to them",
     discussion: """
-      A Live Activity that was started with a channel's id is updated by one broadcast, however \
-      many follow it (iOS 18 and later). An app has at most 10,000 channels in each environment. \
-      The hosts are the settings apns.<environment>.channels_host and broadcast_host.
+      One broadcast updates every Live Activity that was started with a channel's id, however many \
+      devices follow it (iOS 18 and later). An app has at most 10,000 channels in each \
+      environment. The settings apns.<environment>.channels_host and broadcast_host name the \
+      hosts.
 
-      The exit codes are those of send: 1 when Apple refused the request for its own sake, 78 for \
-      the credentials', 75 when it asks to wait, 69 when it cannot be reached or is in trouble.
+      The exit codes are those of send: 1 if Apple refused the request itself, 78 if it refused \
+      the credentials, 75 if it asks you to wait, 69 if it cannot be reached or has a fault.
       """,
     options: [app, PushFlags.environment] + RequestFlags.all + ConfigurationOptions.all,
     verbs: [create, list, show, delete, send],
     examples: [
-      .init("fanfare channel create --app com.example.live --storage last", "A stream's channel"),
+      .init(
+        "fanfare channel create --app com.example.live --storage last",
+        "Create a channel for a stream"),
       .init(
         "fanfare channel send --app com.example.live --channel dHN0LXNyY2gtY2hubA== "
-          + "--payload update.json", "Tell everybody who follows it"),
+          + "--payload update.json", "Update everybody who follows the channel"),
     ])
 
   private static let create = Verb(
-    "create", summary: "Make a channel, and print its id", discussion: "", options: [storage],
-    examples: [.init("fanfare channel create --app com.example.live --storage last", "A channel")],
+    "create", summary: "Create a channel, and print its id", discussion: "", options: [storage],
+    examples: [
+      .init(
+        "fanfare channel create --app com.example.live --storage last",
+        "Create a channel that stores the last message")
+    ],
     exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     try await manage(invocation) { ChannelRequests.create(app: $0, invocation[storage]) }
@@ -51,16 +59,18 @@ package enum ChannelVerb {
 
   private static let list = Verb(
     "list", summary: "Print the ids of an app's channels", discussion: "", options: [],
-    examples: [.init("fanfare channel list --app com.example.live", "One a line")],
+    examples: [.init("fanfare channel list --app com.example.live", "Print one id on each line")],
     exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     try await manage(invocation) { ChannelRequests.list(app: $0) }
   }
 
   private static let show = Verb(
-    "show", summary: "Show what a channel stores", discussion: "", options: [channel],
+    "show", summary: "Show whether a channel stores messages", discussion: "", options: [channel],
     examples: [
-      .init("fanfare channel show --app com.example.live --channel dHN0LXNyY2gtY2hubA==", "One")
+      .init(
+        "fanfare channel show --app com.example.live --channel dHN0LXNyY2gtY2hubA==",
+        "Show the channel")
     ], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let id = try identifier(invocation)
@@ -70,7 +80,9 @@ package enum ChannelVerb {
   private static let delete = Verb(
     "delete", summary: "Delete a channel", discussion: "", options: [channel],
     examples: [
-      .init("fanfare channel delete --app com.example.live --channel dHN0LXNyY2gtY2hubA==", "One")
+      .init(
+        "fanfare channel delete --app com.example.live --channel dHN0LXNyY2gtY2hubA==",
+        "Delete the channel")
     ], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let id = try identifier(invocation)
@@ -78,13 +90,13 @@ package enum ChannelVerb {
   }
 
   private static let send = Verb(
-    "send", summary: "Send a Live Activity's update to everybody who follows a channel",
-    discussion: "The payload is a file's, or a template's of push type liveactivity.",
+    "send", summary: "Send a Live Activity update to everybody who follows a channel",
+    discussion: "The payload comes from a file, or from a template of push type liveactivity.",
     options: [channel, PushFlags.payload] + TemplateFlags.all + [priority, expiresIn],
     examples: [
       .init(
         "fanfare channel send --app com.example.live --channel dHN0LXNyY2gtY2hubA== "
-          + "--payload update.json", "From a file")
+          + "--payload update.json", "Send the payload in a file")
     ], exitCodes: codes, handler: broadcast)
 
   // MARK: what they do
@@ -100,7 +112,7 @@ package enum ChannelVerb {
   private static func identifier(_ invocation: Invocation) throws(CommandFailure) -> String {
     let id = invocation[channel]
     guard !id.isEmpty, id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw CommandFailure(.usage, "--channel must be a channel's id, as create and list say it")
+      throw CommandFailure(.usage, "--channel must be a channel's id, as create and list print it")
     }
     return id
   }

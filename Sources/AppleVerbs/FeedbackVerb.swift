@@ -10,38 +10,42 @@ package enum FeedbackVerb {
   private static let host = Option(
     required: "host", .text, value: "HOST", help: "The feedback service's host")
   private static let port = Option(
-    "port", .integer(in: 1...65_535), default: 2_196, help: "Its port")
+    "port", .integer(in: 1...65_535), default: 2_196, help: "The feedback service's port")
   private static let environment = Option<EnvironmentChoice>(
-    "environment", .choice(), default: .production, help: "Which tokens it speaks of")
+    "environment", .choice(), default: .production,
+    help: "The environment of the tokens that the service reports")
   private static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(600)), default: .seconds(30),
-    help: "For the connection, and between two reads")
+    help: "The time limit for connecting, and between two reads")
   private static let dryRun = Option(
-    flag: "dry-run", help: "Write nothing. The service forgets all the same what it told")
+    flag: "dry-run", help: "Write nothing; the service still forgets what it has reported")
 
   package static let verb = Verb(
     group: "feedback", summary: "Legacy: read a feedback service of the binary interface",
     options: [json] + ConfigurationOptions.all, verbs: [pull],
     examples: [
-      .init("fanfare feedback pull --host gateway.example.com", "Once an hour, say")
+      .init(
+        "fanfare feedback pull --host gateway.example.com",
+        "Remove tokens that are gone, for example once an hour")
     ])
 
   private static let pull = Verb(
-    "pull", summary: "Legacy: take out the tokens that a feedback service calls gone",
+    "pull", summary: "Legacy: remove the tokens that a feedback service reports as gone",
     discussion: """
-      Apple retired the binary interface, and the feedback service with it, on 2021-03-31: over \
-      HTTP/2 a token that is gone is answered with 410, and the worker takes it out by itself. \
-      This is for private gateways that still speak the old interface (docs/legacy.md).
+      Apple retired the binary interface and its feedback service on 2021-03-31. Over HTTP/2, \
+      Apple answers 410 for a token that is gone, and the worker removes it. This command is for \
+      private gateways that still speak the old interface (docs/legacy.md).
 
-      A token is taken out only if the service's time is not older than its binding. The time has \
-      whole seconds: a binding of the same second stays. TLS trusts what apns.ca_file names. A \
-      service is read for ten minutes and some 500,000 tokens at most.
+      A token is removed only if the service's time is not older than its binding. The service \
+      reports whole seconds, so a binding of the same second stays. TLS trusts the certificates in \
+      apns.ca_file. The command reads a service for at most ten minutes, and at most some 500,000 \
+      tokens.
       """,
     options: [host, port, environment, timeout, dryRun],
     examples: [
       .init(
         "fanfare feedback pull --host gateway.example.com --environment sandbox --dry-run",
-        "Count what would be taken out; the service forgets what it told")
+        "Count the tokens that would be removed; the service still forgets them")
     ], exitCodes: [.ok, .failed, .unavailable, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

@@ -10,30 +10,33 @@ import VerbSupport
 enum PushFlags {
   static let environment = Option(
     "environment", .choice(), default: EnvironmentChoice.production,
-    help: "Which of Apple's services the token is of; a build from Xcode has the sandbox's")
+    help: "The Apple environment; builds from Xcode use the sandbox")
   private static let token = Option(
     required: "token", .text, value: "TOKEN",
     help: "The device's token, in hex, as the phone prints it")
   private static let app = Option<String?>(
-    "app", .text, value: "BUNDLE", help: "The app; the topic is made of it and the push type")
+    "app", .text, value: "BUNDLE",
+    help: "The app's bundle id; the push type adds a suffix to make the topic")
   private static let title = Option<String?>("title", .text, help: "The alert's title")
-  private static let subtitle = Option<String?>("subtitle", .text, help: "Its subtitle")
-  private static let body = Option<String?>("body", .text, help: "Its text")
+  private static let subtitle = Option<String?>("subtitle", .text, help: "The alert's subtitle")
+  private static let body = Option<String?>("body", .text, help: "The alert's text")
   private static let badge = Option<Int?>(
-    "badge", .integer(in: 0...1_000_000), help: "The number on the app's icon; 0 takes it away")
+    "badge", .integer(in: 0...1_000_000), help: "The number on the app's icon; 0 removes it")
   private static let sound = Option<String?>("sound", .text, help: "A sound, such as default")
   static let payload = Option<String?>(
-    "payload", .path, value: "FILE", help: "The whole payload, as JSON; - is standard input")
+    "payload", .path, value: "FILE",
+    help: "A JSON file with the whole payload; - is standard input")
   private static let pushType = Option<PushType?>(
-    "push-type", .choice(), help: "Apple's push type; alert, or the template's")
+    "push-type", .choice(), help: "The push type; by default alert, or the template's")
   private static let priority = Option<Int?>(
     "priority", .integer(in: 1...10),
-    help: "10, 5 or 1; what the push type asks for, or the template's")
+    help: "10, 5 or 1; by default the push type's, or the template's")
   private static let collapseID = Option<String?>(
     "collapse-id", .text, value: "ID", help: "A later push with the same id replaces this one")
   private static let expiresIn = Option<Duration?>(
     "expires-in", .duration(in: .zero ... .seconds(30 * 86_400)),
-    help: "How long Apple tries; 0s: once. 1h, or what the push type, or template and event, say")
+    help: "How long Apple tries to deliver; 0s means once. By default 1h, unless the push type, or "
+      + "the template and the event, say otherwise")
 
   private static let ofAlert: [any DeclaredOption] = [title, subtitle, body, badge, sound]
   static let all: [any DeclaredOption] =

@@ -11,25 +11,25 @@ package enum SendVerb {
   package static let verb = Verb(
     "send", summary: "Send one push to one device, and explain Apple's answer",
     discussion: """
-      A real push, with the configured credentials, on a connection of its own: neither Kafka nor \
-      Redis is asked. The answer comes with what it means, what to do about it, and what a worker \
-      does about it; a token is neither pruned nor set aside here.
+      Sends a real push, with the configured credentials, on its own connection. The command uses \
+      neither Kafka nor Redis. It explains what Apple's answer means, what to do about it, and \
+      what a worker would do. It never removes a token or sets it aside.
 
-      The exit code is 0 when Apple took the push, 1 when it refused it for the push's sake, 78 \
-      for the credentials', 75 when it asks to wait, and 69 when it cannot be reached or is in \
-      trouble.
+      The exit code is 0 if Apple accepted the push, 1 if Apple refused the push itself, 78 if it \
+      refused the credentials, 75 if it asks you to wait, and 69 if it cannot be reached or has a \
+      fault.
       """,
     options: PushFlags.all + RequestFlags.all + ConfigurationOptions.all,
     examples: [
       .init(
         "fanfare send --token '<a1b2c3d4 e5f60718>' --app com.example.live --title 'Is it on?'",
-        "An alert for one phone"),
+        "Send an alert to one phone"),
       .init(
         "fanfare send --token a1b2c3d4e5f60718 --app com.example.live --template go-live "
-          + "--locale ja", "What a follower would get, with a made-up event"),
+          + "--locale ja", "Send what a follower would get, with a sample event"),
       .init(
         "fanfare send --token a1b2c3d4e5f60718 --app com.example.live --environment sandbox "
-          + "--payload push.json --dry-run", "The request, without sending it"),
+          + "--payload push.json --dry-run", "Show the request without sending it"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
@@ -80,9 +80,9 @@ enum RequestFlags {
   static let all: [any DeclaredOption] = [dryRun, timeout, json]
 
   static let dryRun = Option(
-    flag: "dry-run", help: "Show the request, but for the credentials, and send nothing")
+    flag: "dry-run", help: "Show the request without the credentials, and send nothing")
   static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
-    help: "How long Apple may take")
+    help: "The time limit for Apple")
   static let json = Option(flag: "json", help: "Print one JSON object")
 }

@@ -10,9 +10,10 @@ import VerbSupport
 enum TemplateFlags {
   static let template = Option<String?>(
     "template", .text, value: "NAME",
-    help: "A template's name in templates.directory, or the path of its file")
+    help: "The name of a template in templates.directory, or the path of its file")
   private static let event = Option<String?>(
-    "event", .path, value: "FILE", help: "The template's event, as JSON; a made-up one unless given"
+    "event", .path, value: "FILE",
+    help: "A JSON file with the template's event; by default a sample event"
   )
   private static let locale = Option<String?>(
     "locale", .text, value: "TAG", help: "The follower's locale, for the template")

@@ -4,25 +4,25 @@ import Terminal
 /// Makes a key for somebody who is to use the API.
 package enum APIKeyVerb {
   private static let name = Argument<String>(
-    required: "name", .text, help: "Whose it is, for audit lines: app-backend")
+    required: "name", .text, help: "The key's owner, as audit lines show it, such as app-backend")
   private static let scope = Option(
     "scope", .choice(), default: APIScope.appServer, value: "SCOPE",
-    help: "What it may do: read-only, app-server, admin")
+    help: "What the key allows")
   private static let json = Option(flag: "json", help: "Print one JSON object")
 
   package static let verb = Verb(
-    "api-key", summary: "Make a key for the API",
+    "api-key", summary: "Create a key for the API",
     discussion: """
-      Prints the key, which goes to whoever is to use it and is kept nowhere else, and the line \
-      for api.keys_file, which holds only its digest. A server takes the line up within 5 seconds; \
-      taking it out revokes the key.
+      Prints a key, and a line for api.keys_file. Give the key to its owner: it is stored nowhere \
+      else, and the line holds only its digest. A running server accepts the key within 5 seconds \
+      after you add the line. Remove the line to revoke the key.
 
-      read-only may look; app-server may also bind, follow, forget and send events; admin may also \
-      pause, resume and cancel fan-outs.
+      read-only can read. app-server can also bind devices, change follows, forget users and send \
+      events. admin can also pause, resume and cancel fan-outs.
       """,
     options: [scope, json], arguments: [name],
     examples: [
-      .init("fanfare api-key app-backend --scope app-server", "For the backend of the app")
+      .init("fanfare api-key app-backend --scope app-server", "Create a key for the app's backend")
     ], exitCodes: [.ok, .usage]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let name = invocation[name]

@@ -9,17 +9,19 @@ package enum APIVerb {
   package static let verb = Verb(
     "api", summary: "Serve devices, users, follows and events over HTTP",
     discussion: """
-      Runs until SIGTERM, SIGINT or SIGHUP. GET /openapi.json lists what there is; docs/api.md \
-      explains it. Whoever asks shows a key (api.keys_file). Redis and Kafka may be down: what \
-      needs them is answered with 503 until they are back. Any number of these may run side by \
-      side.
+      Runs until SIGTERM, SIGINT or SIGHUP. GET /openapi.json lists all requests, and docs/api.md \
+      explains them. Each client needs a key (api.keys_file). While Redis or Kafka is down, \
+      requests that need it get 503. Any number of these processes can run side by side.
 
-      Standard output gets one JSON line for each change (api.audit), standard error the log.
+      Standard output gets one JSON line for each change (api.audit), and standard error gets the \
+      log.
       """,
     options: ConfigurationOptions.all + [ProcessOptions.dieWithParent],
     examples: [
-      .init("fanfare api --config /etc/fanfare/fanfare.yaml", "With this configuration"),
-      .init("fanfare api --set api.keys_file=keys --set api.port=8080", "On this machine"),
+      .init("fanfare api --config /etc/fanfare/fanfare.yaml", "Use this configuration"),
+      .init(
+        "fanfare api --set api.keys_file=keys --set api.port=8080",
+        "Serve this machine only, on port 8080"),
     ], exitCodes: [.ok, .failed, .usage, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async -> ExitCode {

@@ -8,37 +8,40 @@ import VerbSupport
 package enum EmitVerb {
   private static let file = Option<String?>(
     "file", short: "f", .path, value: "FILE",
-    help: "Events as JSON instead of flags: one, or one a line; - is standard input")
+    help: "Read events from a JSON file, one event or one on each line; - is standard input")
   private static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
-    help: "How long Kafka may take")
+    help: "The time limit for Kafka")
   private static let json = Option(flag: "json", help: "Print one JSON object for each event")
   private static let anyTemplate = Option(
     flag: "any-template",
-    help: "Do not ask whether templates.directory holds the template: it is with the workers")
+    help: "Accept a template that only the workers have: do not look for it in templates.directory")
 
   package static let verb = Verb(
     "emit", summary: "Write events to Kafka",
     discussion: """
-      Each event is validated as the worker validates it; nothing is sent while one of them is \
-      wrong. The record's key is the streamer's id. When Kafka has acknowledged an event, its \
-      topic, partition and offset are printed.
+      Each event is validated as a worker validates it. If one of them is wrong, none is sent. The \
+      record's key is the streamer's id. When Kafka has acknowledged an event, the command prints \
+      its topic, partition and offset.
 
-      A template that templates.directory does not hold is a mistake: workers would put the event \
-      aside. On a machine without that directory a template other than go-live needs --any-template.
+      A template that is not in templates.directory is an error, because workers would not send \
+      the event. On a machine without that directory, every template except go-live needs \
+      --any-template.
       """,
     options: EventFlags.all + [file, anyTemplate, timeout, json] + ConfigurationOptions.all,
     examples: [
       .init(
         "fanfare emit --streamer s42 --name Aiko --app com.example.live --title 'Speedrun night'",
-        "Tell the followers of s42"),
+        "Notify the followers of s42"),
       .init(
         "fanfare emit --streamer s42 --app com.example.live --expires-in 5m --data game=Hades",
-        "With a shorter life and a value for the template's {{data.game}}"),
-      .init("fanfare emit --file events.ndjson --json", "Many, with an answer for scripts"),
+        "Set a shorter lifetime, and a value for the template's {{data.game}}"),
+      .init(
+        "fanfare emit --file events.ndjson --json",
+        "Send many events, and print JSON for a script"),
       .init(
         "fanfare emit --ended --streamer s42 --stream b-991",
-        "The stream is over: whoever was not told yet need not be"),
+        "End the notifications of a stream that is over"),
     ], exitCodes: [.ok, .failed, .unavailable, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

@@ -6,37 +6,41 @@ import VerbSupport
 
 /// `fanout …`: the hand on the brake.
 package enum FanOutVerb {
-  static let json = Option(flag: "json", help: "Print JSON, one object a line")
+  static let json = Option(flag: "json", help: "Print JSON, one object on each line")
   static let event = Argument<String>(required: "event", .text, help: "The event's id")
   private static let reason = Option<String>(
-    "reason", .text, default: "", value: "WORDS", help: "Why, for whoever looks at it later")
-  private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
+    "reason", .text, default: "", value: "WORDS",
+    help: "The reason, which is shown with the fan-out")
+  private static let apply = Option(
+    flag: "apply",
+    help: "Cancel the fan-out; otherwise it is only shown")
   private static let watches = Option(
-    flag: "watch", short: "w", help: "Show how it goes on, and end when it has ended")
+    flag: "watch", short: "w", help: "Show the progress until the fan-out has ended")
   private static let timeout = Option(
     "timeout", .duration(in: .seconds(1) ... .seconds(7 * 86_400)), default: .seconds(3_600),
-    help: "How long to watch at most")
+    help: "The time limit for watching")
   private static let limit = Option(
-    "limit", .integer(in: 1...1000), default: 20, value: "N", help: "How many at most")
+    "limit", .integer(in: 1...1000), default: 20, value: "N",
+    help: "The largest number of fan-outs to show")
 
   package static let verb = Verb(
-    group: "fanout", summary: "See fan-outs, pause them, let them go on, cancel them",
+    group: "fanout", summary: "Show, pause, resume and cancel fan-outs",
     discussion: """
-      They are read from Redis, and what is said here is written there: every worker obeys within \
-      two seconds, whichever it is. What is in flight to Apple then still gets its answer.
+      These verbs read fan-outs from Redis, and write your commands there. Every worker obeys \
+      within two seconds. Pushes that are in flight to Apple then still get their answers.
       """,
     options: [json] + ConfigurationOptions.all,
     verbs: [list, status, pause, resume, cancel],
     examples: [
-      .init("fanfare fanout list", "What began last"),
-      .init("fanfare fanout pause live-8f2c --reason 'wrong title'", "Stop it for now"),
-      .init("fanfare fanout cancel live-8f2c --apply", "Stop it for good"),
+      .init("fanfare fanout list", "Show the latest fan-outs"),
+      .init("fanfare fanout pause live-8f2c --reason 'wrong title'", "Pause a fan-out"),
+      .init("fanfare fanout cancel live-8f2c --apply", "Cancel a fan-out for good"),
     ])
 
   private static let codes: [ExitCode] = [.ok, .failed, .usage, .unavailable, .config]
 
   private static let list = Verb(
-    "list", summary: "Show the fan-outs that began last", options: [limit], exitCodes: codes
+    "list", summary: "Show the latest fan-outs", options: [limit], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let fanOuts = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.recent(atMost: invocation[limit])
@@ -52,18 +56,19 @@ package enum FanOutVerb {
   }
 
   private static let status = Verb(
-    "status", summary: "Show how a fan-out fares",
+    "status", summary: "Show the progress of a fan-out",
     discussion: """
-      With --watch a terminal shows a bar, the pushes with an outcome of about how many, the rate \
-      and the time left; elsewhere there is a line at each change, once a second at most. The \
-      exit code says how it ended: 0 done, 3 incomplete or expired, 4 cancelled, 5 unknown to \
-      Redis for 30 s, 6 not ended within --timeout. A fan-out that is done has an outcome for \
-      everybody: how many were told says accepted, beside rejected and expired.
+      With --watch, a terminal shows a bar, the number of pushes with an outcome, the estimated \
+      total, the rate and the time left. Other outputs get a line at each change, at most one a \
+      second. The exit code says how the fan-out ended: 0 done, 3 incomplete or expired, 4 \
+      cancelled, 5 unknown to Redis for 30 s, 6 not ended within --timeout. When a fan-out is \
+      done, everybody has an outcome: accepted says how many were notified, beside rejected and \
+      expired.
       """,
     options: [watches, timeout], arguments: [event],
     examples: [
-      .init("fanfare fanout status live-8f2c", "Once"),
-      .init("fanfare fanout status live-8f2c --watch && echo done", "In a script"),
+      .init("fanfare fanout status live-8f2c", "Show the progress once"),
+      .init("fanfare fanout status live-8f2c --watch && echo done", "Wait for the end in a script"),
     ], exitCodes: codes + [.incomplete, .cancelled, .unknown, .timedOut]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[watches] else { return try await show(invocation) }
@@ -78,10 +83,10 @@ package enum FanOutVerb {
   }
 
   private static let pause = Verb(
-    "pause", summary: "Stop a fan-out until it is resumed",
+    "pause", summary: "Pause a fan-out until it is resumed",
     discussion: """
-      What is not in flight waits in Kafka, and expires when the event does: a pause does not make \
-      an event live longer.
+      Pushes that are not in flight wait in Kafka. They expire with the event: a pause does not \
+      extend its lifetime.
       """,
     options: [reason], arguments: [event], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
@@ -89,18 +94,18 @@ package enum FanOutVerb {
   }
 
   private static let resume = Verb(
-    "resume", summary: "Let a paused fan-out go on",
-    discussion: "What waits in Kafka comes back within lanes.straggle_delay.",
+    "resume", summary: "Resume a paused fan-out",
+    discussion: "Pushes that wait in Kafka come back within lanes.straggle_delay.",
     arguments: [event], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     try await set(.resume, "was not paused", invocation)
   }
 
   private static let cancel = Verb(
-    "cancel", summary: "Stop a fan-out for good",
+    "cancel", summary: "Cancel a fan-out for good",
     discussion: """
-      Whatever has no outcome is counted as cancelled. That cannot be undone: followers who were \
-      not told yet never are. Without --apply it only shows the fan-out.
+      Every push without an outcome counts as cancelled. You cannot undo this: followers who were \
+      not notified yet never are. Without --apply the command only shows the fan-out.
       """,
     options: [reason, apply], arguments: [event], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in

@@ -8,38 +8,43 @@ import VerbSupport
 package enum TopicsVerb {
   private static let workers = Option(
     "workers", .integer(in: 1...1000), default: 4, value: "N",
-    help: "How many workers there will be at most: each needs a partition of every topic")
+    help: "The largest number of workers planned; each needs a partition of every topic")
   private static let replicas = Option(
     "replication-factor", .integer(in: 1...100), default: 3, value: "N",
-    help: "How many brokers have each record; 1 where there is one broker")
+    help: "How many brokers keep each record; use 1 with a single broker")
   private static let dryRun = Option(
-    flag: "dry-run", help: "Print the commands of Kafka's own tool, and connect to nothing")
+    flag: "dry-run", help: "Print the commands for Kafka's own tool, and do not connect")
   private static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(30),
-    help: "How long Kafka may take for each answer")
+    help: "The time limit for each answer of Kafka")
   private static let json = Option(flag: "json", help: "Print one JSON object")
 
   package static let verb = Verb(
-    group: "topics", summary: "Make the topics that Fanfare reads and writes",
+    group: "topics", summary: "Create the Kafka topics that Fanfare reads and writes",
     options: ConfigurationOptions.all, verbs: [create])
 
   private static let create = Verb(
-    "create", summary: "Make those that are missing, and say what is different about the others",
+    "create", summary: "Create the missing Kafka topics, and report how existing ones differ",
     discussion: """
-      The names are those of kafka.topics; of kafka.topics.tokens only where it is set. Segments \
-      get a partition for each lane of all workers (16 at least), events and stragglers one for \
-      each worker. What workers read is kept a day longer than an event may live \
-      (events.maximum_expires_in), and 6 days at most: 7 days Redis remembers what is done. Dead \
-      letters are kept for 14 days, news of tokens for 7.
+      The names come from kafka.topics. The topic of kafka.topics.tokens is created only if that \
+      is set. The topics of segments get a partition for each lane of all workers (at least 16), \
+      and those of events and stragglers get one for each worker. Kafka keeps the records that \
+      workers read for one day longer than an event may live (events.maximum_expires_in), but at \
+      most 6 days, because Redis remembers finished work for 7 days. It keeps dead letters for 14 \
+      days, and news of tokens for 7.
 
-      A topic that exists is left as it is; what would be different about it is told, with the \
-      command that changes it. Run again it changes nothing.
+      A topic that exists is not changed. The command reports each difference, with the command \
+      that corrects it. You can run it again at any time.
       """,
     options: [workers, replicas, dryRun, timeout, json],
     examples: [
-      .init("fanfare topics create", "On a Kafka of three brokers or more"),
-      .init("fanfare topics create --replication-factor 1", "On one broker, for development"),
-      .init("fanfare topics create --workers 16 --dry-run", "For whoever runs Kafka"),
+      .init("fanfare topics create", "Create topics on three brokers or more"),
+      .init(
+        "fanfare topics create --replication-factor 1",
+        "Create topics on a single broker, for development"),
+      .init(
+        "fanfare topics create --workers 16 --dry-run",
+        "Print the commands for Kafka's administrator"),
     ], exitCodes: [.ok, .failed, .unavailable, .config]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let settings = try invocation.loadSettings()

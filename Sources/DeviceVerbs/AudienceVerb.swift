@@ -7,18 +7,20 @@ package enum AudienceVerb {
   static let json = Option(flag: "json", help: "Print the summary as one JSON object")
 
   package static let verb = Verb(
-    group: "audience", summary: "Write users, devices and followers to Redis, and look at them",
+    group: "audience", summary: "Import, generate, divide and show followers in Redis",
     discussion: """
-      What these verbs write is what the worker reads: the keys under redis.prefix.data. \
-      docs/redis.md says how they look, for backends that write them themselves.
+      These verbs write the keys that workers read, under redis.prefix.data. docs/redis.md \
+      describes the keys, for backends that write them themselves.
       """,
     options: [json] + ConfigurationOptions.all,
     verbs: [AudienceImport.verb, AudienceSeed.verb, AudienceShard.verb, AudienceShow.verb],
     examples: [
-      .init("fanfare audience import followers.ndjson", "Users, devices and follows of your own"),
+      .init(
+        "fanfare audience import followers.ndjson",
+        "Import your own users, devices and follows"),
       .init(
         "fanfare audience seed --streamer s42 --followers 100k --app com.example.live",
-        "Made-up followers, to try things out"),
+        "Generate followers, to try things out"),
       .init(
         "fanfare audience shard --streamer s42 --from-key followers:s42",
         "Divide a large set of followers into shards"),
@@ -27,17 +29,17 @@ package enum AudienceVerb {
 
 /// `audience show`: how a streamer's followers stand.
 enum AudienceShow {
-  private static let streamer = Argument(required: "streamer", .text, help: "Whose followers")
+  private static let streamer = Argument(required: "streamer", .text, help: "The streamer's id")
   private static let limit = Option(
     "limit", .integer(in: 0...10_000), default: 0, value: "N",
-    help: "Name so many of them, nobody in particular")
+    help: "Also print this many followers, chosen arbitrarily")
 
   static let verb = Verb(
-    "show", summary: "Show how many follow a streamer, and how they are divided",
+    "show", summary: "Show how many followers and shards a streamer has",
     options: [limit], arguments: [streamer],
     examples: [
-      .init("fanfare audience show s42", "How many, in how many shards"),
-      .init("fanfare audience show s42 --limit 10", "And ten of them"),
+      .init("fanfare audience show s42", "Show the number of followers and of shards"),
+      .init("fanfare audience show s42 --limit 10", "Also print ten followers"),
     ], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let id = try DeviceFlags.checked { () throws(GivenRefusal) in
@@ -106,28 +108,28 @@ enum AudienceShow {
 /// `audience shard`: a plain set, or shards that have grown too large, into new shards.
 enum AudienceShard {
   private static let streamer = Option(
-    required: "streamer", .text, value: "ID", help: "Whose followers")
+    required: "streamer", .text, value: "ID", help: "The streamer's id")
   private static let fromKey = Option<String?>(
     "from-key", .text, value: "KEY",
-    help: "The plain set that holds them; unless given, their shards or, where there are none, "
+    help: "The plain set to divide; by default the streamer's shards or, if there are none, "
       + "audience.plain_set_key")
   private static let replace = Option(
-    flag: "replace", help: "Put the plain set in the place of followers that are in shards")
+    flag: "replace", help: "Let the plain set replace followers that are in shards")
 
   static let verb = Verb(
     "shard", summary: "Divide a streamer's followers into shards of about 2,048",
     discussion: """
-      Shards are what lanes and workers divide among themselves: a streamer with many followers in \
-      one set is served by one lane. Fan-outs, follows and unfollows may go on meanwhile; the new \
-      shards take over in one step. A plain set stays as it is and is not read from then on: let \
-      the backend follow and unfollow by Config/redis/follow.lua before you divide it, which \
-      writes to the right place before, during and after. Followers that are in shards already \
-      are replaced by a plain set only with --replace; by an empty one they never are.
+      Lanes and workers share a fan-out by shards: one lane has to serve all followers in a single \
+      set. Fan-outs, follows and unfollows can go on meanwhile, because the new shards take over \
+      in one step. A plain set is not changed, but it is not read any longer. So let the backend \
+      follow and unfollow with Config/redis/follow.lua before you divide the set: the script \
+      writes to the right keys before, during and after. A plain set replaces followers that are \
+      already in shards only with --replace, and an empty one never does.
       """,
     options: [streamer, fromKey, replace],
     examples: [
-      .init("fanfare audience shard --streamer s42 --from-key followers:s42", "A plain set"),
-      .init("fanfare audience shard --streamer s42", "Shards that have grown"),
+      .init("fanfare audience shard --streamer s42 --from-key followers:s42", "Divide a plain set"),
+      .init("fanfare audience shard --streamer s42", "Divide shards that have grown"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
@@ -196,32 +198,33 @@ enum AudienceShard {
 /// `audience import`: NDJSON to Redis, line by line.
 enum AudienceImport {
   private static let file = Argument(
-    required: "file", .path, help: "Rows as NDJSON; - is standard input")
-  private static let strict = Option(flag: "strict", help: "Stop at the first row that is wrong")
+    required: "file", .path, help: "An NDJSON file with the users; - is standard input")
+  private static let strict = Option(flag: "strict", help: "Stop at the first invalid row")
   private static let app = Option<String?>(
-    "app", .text, value: "TOPIC", help: "The topic of devices that name none")
+    "app", .text, value: "TOPIC", help: "The topic of devices without one")
 
   static let verb = Verb(
-    "import", summary: "Write users, devices and follows from NDJSON",
+    "import", summary: "Import users, devices and follows from NDJSON",
     discussion: """
-      One user a line:
+      Each line is one user:
 
       {"user":"u1","follows":["s42"],"tags":["beta"],"profile":{"locale":"ja","name":"Aiko",\
       "badge":3,"muted":false},"devices":[{"token":"0a1b…","environment":"production",\
       "topic":"com.example.live","bound_at":"2026-11-21T08:00:00Z"}]}
 
-      Only user is needed. environment is production unless given; bound_at (also in milliseconds \
-      since 1970) is now unless given. All is added to what is there, so the same file may be \
-      imported again; streamers whose followers have outgrown their shards are divided again. A \
-      token belongs to one user: the last one named with it. Rows that are wrong are told with \
-      their line and passed over, and so is who follows a streamer whose followers are in a \
-      plain set (audience.plain_set_key): divide it first.
+      Only user is required. environment defaults to production. bound_at, which can also be \
+      milliseconds since 1970, defaults to now. The import adds to what Redis holds, so you can \
+      import the same file again. Streamers whose followers have outgrown their shards are divided \
+      again. A token belongs to the last user who is named with it. The import reports each \
+      invalid row with its line number, and skips it. It also skips users who follow a streamer \
+      whose followers are in a plain set (audience.plain_set_key): divide that set first.
       """,
     options: [strict, app], arguments: [file],
     examples: [
-      .init("fanfare audience import followers.ndjson", "A file"),
+      .init("fanfare audience import followers.ndjson", "Import a file"),
       .init(
-        "zcat followers.ndjson.gz | fanfare audience import - --strict", "A stream, whole or not"),
+        "zcat followers.ndjson.gz | fanfare audience import - --strict",
+        "Import a stream, and stop at the first invalid row"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private struct Result: Sendable {

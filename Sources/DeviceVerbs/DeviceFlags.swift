@@ -11,10 +11,10 @@ enum DeviceFlags {
     required: "token", .text, value: "TOKEN", help: "The device's token, as the phone prints it")
   static let app = Option(
     required: "app", .text, value: "TOPIC",
-    help: "What the token is registered for: the app's bundle id, a push type's suffix with it")
+    help: "The token's topic: the app's bundle id, with the push type's suffix if it has one")
   static let environment = Option(
     "environment", .choice(), default: EnvironmentChoice.production,
-    help: "Which of Apple's services it is of; a build from Xcode has the sandbox's")
+    help: "The Apple environment; builds from Xcode use the sandbox")
   static let codes: [ExitCode] = [.ok, .failed, .unavailable, .retryLater, .config]
 
   static func user(_ invocation: Invocation) throws(CommandFailure) -> String {

@@ -10,52 +10,60 @@ import VerbSupport
 /// `device restore`: gives back what was quarantined after Apple's refusals, or pruned.
 enum DeviceRestore {
 
-  private static let user = Option<String?>("user", .text, value: "ID", help: "Of this user only")
+  private static let user = Option<String?>(
+    "user", .text, value: "ID",
+    help: "Only devices of this user")
   private static let token = Option<String?>(
-    "token", .text, value: "HEX", help: "This device only")
+    "token", .text, value: "HEX", help: "Only this device")
   private static let reason = Option<String?>(
-    "reason", .text, help: "Refused for this reason only, for instance BadDeviceToken")
+    "reason", .text, help: "Only devices refused for this reason, such as BadDeviceToken")
   private static let topic = Option<String?>(
-    "topic", .text, value: "TOPIC", help: "Of this topic only, a push type's suffix with it")
+    "topic", .text, value: "TOPIC",
+    help: "Only devices of this topic, which includes a push type's suffix")
   private static let environment = Option<EnvironmentChoice?>(
-    "environment", .choice(), help: "Of this environment only")
+    "environment", .choice(), help: "Only devices of this environment")
   private static let since = Option<String?>(
-    "since", .text, value: "TIME", help: "Set aside at or after this time")
+    "since", .text, value: "TIME", help: "Only devices set aside at or after this time")
   private static let before = Option<String?>(
-    "before", .text, value: "TIME", help: "Set aside before this time")
+    "before", .text, value: "TIME", help: "Only devices set aside before this time")
   private static let prunedSince = Option<String?>(
     "pruned-since", .text, value: "WHEN",
-    help: "Devices that were removed after a 410 since then, and no others")
-  private static let all = Option(flag: "all", help: "Whatever was set aside")
-  private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
+    help: "Only devices that were removed after a 410 since then")
+  private static let all = Option(flag: "all", help: "All devices that were set aside")
+  private static let apply = Option(
+    flag: "apply",
+    help: "Restore the devices; otherwise they are only shown")
 
   static let verb = Verb(
-    "restore", summary: "Give devices back that were set aside",
+    "restore", summary: "Restore devices that were set aside",
     discussion: """
-      A token that Apple calls a BadDeviceToken or DeviceTokenNotForTopic is taken from its user \
-      and set aside. When the cause was not the token but a wrong environment or bundle id in the \
-      configuration, correct that first, then give the devices back. Without --apply it only says \
-      what it would do. A token that another user has bound since is that user's, and is left alone.
+      When Apple answers BadDeviceToken or DeviceTokenNotForTopic, the token is taken from its \
+      user and set aside. If the cause was not the token but a wrong environment or bundle id in \
+      the configuration, correct that first, and then restore the devices. Without --apply the \
+      command only shows what it would do. A token that another user has bound since stays with \
+      that user.
 
-      A device that Apple called gone (410) can be given back for 7 days; what was removed earlier \
-      stays removed, whatever WHEN says. When Apple was wrong about many, --pruned-since gives \
-      them back once it answers as ever: WHEN is a length of time until now (2d, 36h), a day \
-      (2026-11-21, of UTC) or a TIME. Each has the time of its binding back, so \
-      that a device that is gone is removed again after its next push.
+      A device that was removed after a 410 can be restored for 7 days. What was removed earlier \
+      stays removed, whatever WHEN says. If Apple sent many wrong 410s, wait until it answers \
+      normally again, and use --pruned-since. WHEN is a duration before now (2d, 36h), a day in \
+      UTC (2026-11-21) or a TIME. Each device gets its old binding time back, so a device that is \
+      really gone is removed again after its next push.
 
-      TIME is like 2026-11-21T08:00:00Z, or milliseconds since 1970; devices that were set aside \
-      without a note of the time are left out then. Unless --user is given, all keys of the \
-      database are looked at (SCAN), which harms nobody and takes its time.
+      TIME is like 2026-11-21T08:00:00Z, or milliseconds since 1970. With --since or --before, \
+      devices without a recorded time are left out. Without --user, the command scans all keys of \
+      the database (SCAN), which is harmless but takes time.
       """,
     options: [user, token, reason, topic, environment, since, before, prunedSince, all, apply],
     examples: [
-      .init("fanfare device restore --all", "What there is, by reason and app"),
+      .init(
+        "fanfare device restore --all",
+        "Show all devices that were set aside, by reason and app"),
       .init(
         "fanfare device restore --reason BadDeviceToken --topic com.example.live --apply",
-        "After the environment of the app's route was corrected"),
+        "Restore devices after you corrected the app's environment"),
       .init(
         "fanfare device restore --pruned-since 2d --topic com.example.live --apply",
-        "After a wave of 410s that Apple took back"),
+        "Restore devices after Apple sent many wrong 410s"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

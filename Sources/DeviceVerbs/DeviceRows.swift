@@ -6,7 +6,7 @@ import Terminal
 /// A user's devices for people and for scripts. A token is a secret of its user: it is shown only
 /// to whoever asks for it.
 struct DeviceRows {
-  static let tokens = Option(flag: "tokens", help: "Show the tokens, too")
+  static let tokens = Option(flag: "tokens", help: "Also show the tokens")
 
   private let devices: UserDevices
   private let showsTokens: Bool

@@ -8,12 +8,12 @@ package enum DeviceVerb {
   static let json = Option(flag: "json", help: "Print the summary as one JSON object")
 
   package static let verb = Verb(
-    group: "device", summary: "Bind devices to users, and look after those that Redis holds",
+    group: "device", summary: "Bind, unbind, replace, list and restore devices",
     discussion: """
       A device is a token of an app in one of Apple's environments. Bind it at every launch and \
-      every login, unbind it at a logout: a token belongs to one user, so who binds it takes it \
-      from whoever had it. Tokens are taken as phones print them and kept in lower-case hex. None \
-      is ever printed, but where --tokens asks for it.
+      every login, and unbind it at logout. A token belongs to one user: binding it takes it from \
+      its former user. Tokens are accepted as phones print them, and stored in lower-case hex. \
+      They are printed only with --tokens.
       """,
     options: [json] + ConfigurationOptions.all,
     verbs: [
@@ -21,23 +21,24 @@ package enum DeviceVerb {
     ],
     examples: [
       .init(
-        "fanfare device bind u1 --token '<aabbccdd eeff0011>' --app com.example.live", "A login"),
-      .init("fanfare device list u1", "What u1 has"),
+        "fanfare device bind u1 --token '<aabbccdd eeff0011>' --app com.example.live",
+        "Bind a device at login"),
+      .init("fanfare device list u1", "List the devices of u1"),
       .init(
         "fanfare device restore --environment production",
-        "What was set aside, and would be given back"),
+        "Show which devices were set aside and would be restored"),
     ])
 }
 
 /// `device list`: what a user has.
 enum DeviceList {
   static let verb = Verb(
-    "list", summary: "Show a user's devices, the one bound last first",
-    discussion: "Those that Apple refused, and that therefore get nothing, are set aside.",
+    "list", summary: "List a user's devices, the latest binding first",
+    discussion: "Devices that Apple refused are shown as set aside: they get no pushes.",
     options: [DeviceRows.tokens], arguments: [DeviceFlags.user],
     examples: [
-      .init("fanfare device list u1", "For people"),
-      .init("fanfare device list u1 --json --tokens", "For a script that unbinds some of them"),
+      .init("fanfare device list u1", "List the devices as text"),
+      .init("fanfare device list u1 --json --tokens", "Print JSON with the tokens, for a script"),
     ], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let user = try DeviceFlags.user(invocation)
@@ -60,22 +61,22 @@ enum DeviceList {
 /// `device bind`: a login, a launch.
 enum DeviceBind {
   static let verb = Verb(
-    "bind", summary: "Give a device to a user",
+    "bind", summary: "Bind a device to a user",
     discussion: """
-      A token that belonged to another user leaves that one in every app: nobody gets another \
-      person's pushes. A device that is bound already gets a younger time, so that an old word of \
-      Apple's does not take it out; one that was set aside is taken back. Call it as often as you \
-      like.
+      A token that belonged to another user is unbound from that user in every app, so nobody gets \
+      another person's pushes. Binding a device again renews the binding's time, so that an older \
+      410 from Apple does not remove it. A device that was set aside is restored. You can repeat \
+      the command as often as you like.
       """,
     options: [DeviceFlags.token, DeviceFlags.app, DeviceFlags.environment],
     arguments: [DeviceFlags.user],
     examples: [
       .init(
         "fanfare device bind u1 --token '<aabbccdd eeff0011>' --app com.example.live",
-        "As the phone printed it"),
+        "Bind a token as the phone printed it"),
       .init(
         "fanfare device bind u1 --token AABBCCDD --app com.example.live --environment sandbox",
-        "Of a build from Xcode"),
+        "Bind the token of a build from Xcode"),
     ], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let user = try DeviceFlags.user(invocation)
@@ -98,13 +99,13 @@ enum DeviceBind {
 /// `device replace`: Apple gave the device another token.
 enum DeviceReplace {
   private static let old = Option(
-    required: "old", .text, value: "TOKEN", help: "The token that the device had")
+    required: "old", .text, value: "TOKEN", help: "The device's old token")
 
   static let verb = Verb(
-    "replace", summary: "Put a device's new token in the place of its old one",
+    "replace", summary: "Replace a device's old token with its new one",
     discussion: """
-      In one step: an event finds the old token or the new one, never both and never neither. The \
-      new one is bound also where the old one was not there. Both are of the same app and \
+      The change is one step: an event finds the old token or the new one, never both and never \
+      neither. The new token is bound even if the old one was not. Both belong to the same app and \
       environment.
       """,
     options: [old, DeviceFlags.token, DeviceFlags.app, DeviceFlags.environment],
@@ -112,7 +113,7 @@ enum DeviceReplace {
     examples: [
       .init(
         "fanfare device replace u1 --old aabb0011 --token ccdd2233 --app com.example.live",
-        "The app sent both")
+        "Replace a token when the app sends both")
     ], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let user = try DeviceFlags.user(invocation)
@@ -137,18 +138,22 @@ enum DeviceReplace {
 /// `device unbind`: a logout.
 enum DeviceUnbind {
   private static let app = Option<String?>(
-    "app", .text, value: "TOPIC", help: "In this app only; in every one unless given")
+    "app", .text, value: "TOPIC", help: "Only in this app; by default in every app")
   private static let environment = Option<EnvironmentChoice?>(
-    "environment", .choice(), help: "In this environment only; in both unless given")
+    "environment", .choice(), help: "Only in this environment; by default in both")
 
   static let verb = Verb(
-    "unbind", summary: "Take a device from a user",
+    "unbind", summary: "Unbind a device from a user",
     discussion: """
-      Nothing more is sent to it for this user. A token that another user has bound since stays \
-      that user's: a logout that comes late takes nothing from anybody.
+      The user gets no more pushes on this device. If another user has bound the token since, it \
+      stays with that user: a late logout takes nothing from anybody.
       """,
     options: [DeviceFlags.token, app, environment], arguments: [DeviceFlags.user],
-    examples: [.init("fanfare device unbind u1 --token aabbccddeeff0011", "A logout")],
+    examples: [
+      .init(
+        "fanfare device unbind u1 --token aabbccddeeff0011",
+        "Unbind a device at logout")
+    ],
     exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let user = try DeviceFlags.user(invocation)

@@ -6,23 +6,24 @@ import VerbSupport
 package enum FollowVerb {
   private static let json = Option(flag: "json", help: "Print one JSON object")
   private static let streamer = Argument(
-    required: "streamer", .text, help: "The id of whom they follow")
+    required: "streamer", .text, help: "The streamer's id")
   private static let mute = Option(
     flag: "mute", help: "Mute the streamer for this user (rules.muted_streamers)")
-  private static let unmute = Option(flag: "unmute", help: "Let the streamer be heard again")
+  private static let unmute = Option(flag: "unmute", help: "Unmute the streamer for this user")
 
   package static let follow = Verb(
-    "follow", summary: "Let a user follow a streamer",
+    "follow", summary: "Add a user to a streamer's followers",
     discussion: """
-      From then on the streamer's events reach the user, at any time, also while the followers are \
-      divided into other shards. A follower of a streamer whose followers are in a plain set \
-      (audience.plain_set_key) would hide those, and is refused: divide them first.
+      After this, the user gets the streamer's events. You can add followers at any time, also \
+      while the streamer's followers are being divided into other shards. The command refuses a \
+      streamer whose followers are in a plain set (audience.plain_set_key), because a follower in \
+      a shard would hide that set: divide it first.
       """,
     options: [mute, unmute, json] + ConfigurationOptions.all,
     arguments: [DeviceFlags.user, streamer],
     examples: [
-      .init("fanfare follow u1 s42", "From now on"),
-      .init("fanfare follow u1 s42 --mute", "Without a push"),
+      .init("fanfare follow u1 s42", "Add a follower"),
+      .init("fanfare follow u1 s42 --mute", "Add a follower who gets no pushes"),
     ], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let isMuted = try muting(invocation)
@@ -38,16 +39,16 @@ package enum FollowVerb {
   }
 
   package static let unfollow = Verb(
-    "unfollow", summary: "Let a user follow a streamer no more",
+    "unfollow", summary: "Remove a user from a streamer's followers",
     options: [json] + ConfigurationOptions.all, arguments: [DeviceFlags.user, streamer],
-    examples: [.init("fanfare unfollow u1 s42", "From now on")], exitCodes: DeviceFlags.codes
+    examples: [.init("fanfare unfollow u1 s42", "Remove a follower")], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let (user, streamer) = try names(invocation)
     let isNew = try await CommandRegistry.lend(try invocation.loadSettings()) {
       (registry) async throws(DevicesError) in
       try await registry.unfollow(streamer: streamer, user: user)
     }
-    tell("follows no more", isNew, "did not follow", user, streamer, invocation)
+    tell("no longer follows", isNew, "did not follow", user, streamer, invocation)
     return .ok
   }
 

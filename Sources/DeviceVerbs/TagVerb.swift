@@ -8,34 +8,40 @@ package enum TagVerb {
   private static let json = Option(flag: "json", help: "Print one JSON object")
   private static let tag = Argument(required: "tag", .text, help: "The tag's name")
   private static let users = Argument<[String]>(
-    rest: "user", .text, minimum: 1, help: "Ids of users, at most 1,000")
+    rest: "user", .text, minimum: 1, help: "The ids of the users, at most 1,000")
   private static let limit = Option(
     "limit", .integer(in: 0...10_000), default: 0, value: "N",
-    help: "Name so many of its users, nobody in particular")
+    help: "Also print this many users, chosen arbitrarily")
 
   package static let verb = Verb(
-    group: "tag", summary: "Give users tags, which events can address",
+    group: "tag", summary: "Tag users, so that events can address them",
     discussion: """
-      A tag is a set of users. An event addresses it by its audience, as in {"tag": "beta"}, alone \
-      or with others by and, or and not: docs/events.md.
+      A tag is a set of users. An event addresses it in its audience, as in {"tag": "beta"}, alone \
+      or combined with others by and, or and not (docs/events.md).
       """,
     options: [json] + ConfigurationOptions.all, verbs: [add, remove, show, shard],
     examples: [
-      .init("fanfare tag add beta u1 u2", "Give a tag"),
-      .init("fanfare tag show beta --limit 10", "How many have it, and ten of them"),
+      .init("fanfare tag add beta u1 u2", "Give two users a tag"),
+      .init(
+        "fanfare tag show beta --limit 10",
+        "Show how many users have the tag, and print ten of them"),
     ])
 
   private static let add = Verb(
-    "add", summary: "Give users a tag", arguments: [tag, users],
-    examples: [.init("fanfare tag add beta u1 u2", "Both have it from now on")],
+    "add", summary: "Add a tag to users", arguments: [tag, users],
+    examples: [.init("fanfare tag add beta u1 u2", "Add the tag to u1 and u2")],
     exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     try await change(invocation, isOn: true)
   }
 
   private static let remove = Verb(
-    "remove", summary: "Take a tag from users", arguments: [tag, users],
-    examples: [.init("fanfare tag remove beta u1", "From now on")], exitCodes: DeviceFlags.codes
+    "remove", summary: "Remove a tag from users", arguments: [tag, users],
+    examples: [
+      .init(
+        "fanfare tag remove beta u1",
+        "Remove the tag from u1")
+    ], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     try await change(invocation, isOn: false)
   }
@@ -69,9 +75,9 @@ package enum TagVerb {
   }
 
   private static let show = Verb(
-    "show", summary: "Show how many users have a tag, and how they are divided",
+    "show", summary: "Show how many users and shards a tag has",
     options: [limit], arguments: [tag],
-    examples: [.init("fanfare tag show beta", "How many, in how many shards")],
+    examples: [.init("fanfare tag show beta", "Show the number of users and of shards")],
     exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let (name, wanted) = (try tag(invocation), invocation[limit])
@@ -118,10 +124,10 @@ package enum TagVerb {
   private static let shard = Verb(
     "shard", summary: "Divide a tag's users into shards of about 2,048",
     discussion: """
-      Shards are what lanes and workers divide among themselves. Events, and users who get or lose \
-      the tag, may go on meanwhile; the new shards take over in one step.
+      Lanes and workers share a fan-out by shards. Events can go on meanwhile, and users can get \
+      or lose the tag, because the new shards take over in one step.
       """,
-    arguments: [tag], examples: [.init("fanfare tag shard beta", "When it has grown")],
+    arguments: [tag], examples: [.init("fanfare tag shard beta", "Divide a tag that has grown")],
     exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let name = try tag(invocation)

@@ -7,13 +7,15 @@ package enum UserVerb {
   static let json = Option(flag: "json", help: "Print one JSON object")
 
   package static let verb = Verb(
-    group: "user", summary: "See what Redis holds of a user, change the profile, forget the user",
+    group: "user", summary: "Show a user, change the user's profile, or erase the user",
     options: [json] + ConfigurationOptions.all,
     verbs: [UserShow.verb, UserProfileVerb.verb, UserForget.verb],
     examples: [
-      .init("fanfare user show u1", "Profile and devices"),
-      .init("fanfare user profile u1 --locale ja --tz Asia/Tokyo --quiet 22:00-07:00", "Change it"),
-      .init("fanfare user forget u1", "What would be erased"),
+      .init("fanfare user show u1", "Show the profile and the devices"),
+      .init(
+        "fanfare user profile u1 --locale ja --tz Asia/Tokyo --quiet 22:00-07:00",
+        "Change the profile"),
+      .init("fanfare user forget u1", "Show what would be erased"),
     ])
 }
 
@@ -38,12 +40,13 @@ enum UserShow {
   static let verb = Verb(
     "show", summary: "Show a user's profile and devices",
     discussion: """
-      Whom the user follows is not among it: Redis knows of each streamer who follows, and of \
-      nobody whom.
+      The streamers that the user follows are not shown: Redis stores the followers of each \
+      streamer, but not the reverse.
       """,
     options: [DeviceRows.tokens], arguments: [DeviceFlags.user],
     examples: [
-      .init("fanfare user show u1", "For people"), .init("fanfare user show u1 --json", "A script"),
+      .init("fanfare user show u1", "Show the user as text"),
+      .init("fanfare user show u1 --json", "Print JSON for a script"),
     ], exitCodes: DeviceFlags.codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let user = try DeviceFlags.user(invocation)
@@ -85,37 +88,43 @@ enum UserProfileVerb {
   enum Switch: String, CaseIterable, Sendable { case on, off }
 
   private static let locale = Option<String?>(
-    "locale", .text, value: "TAG", help: "The language of the texts, such as ja or zh-Hant-TW")
-  private static let name = Option<String?>("name", .text, help: "What templates call the user")
+    "locale", .text, value: "TAG",
+    help: "The language of the user's pushes, such as ja or zh-Hant-TW")
+  private static let name = Option<String?>("name", .text, help: "The user's name in templates")
   private static let timeZone = Option<String?>(
-    "tz", .text, value: "ZONE", help: "Whose clocks quiet hours go by, such as Europe/Berlin")
+    "tz", .text, value: "ZONE", help: "The time zone of the quiet hours, such as Europe/Berlin")
   private static let quiet = Option<String?>(
-    "quiet", .text, value: "HOURS", help: "Hours without a push, such as 22:00-07:00")
+    "quiet", .text, value: "HOURS", help: "Hours without pushes, such as 22:00-07:00")
   private static let badge = Option<String?>(
     "badge", .text, value: "N", help: "The number on the app's icon")
   private static let muted = Option<Switch?>(
-    "muted", .choice(), help: "Whether nothing at all is sent to the user")
+    "muted", .choice(), help: "Send no pushes at all to the user")
   private static let mute = Option<[String]>(
     repeated: "mute", .text, value: "STREAMER", help: "Mute this streamer for the user")
   private static let unmute = Option<[String]>(
-    repeated: "unmute", .text, value: "STREAMER", help: "Let this streamer be heard again")
+    repeated: "unmute", .text, value: "STREAMER", help: "Unmute this streamer for the user")
   private static let field = Option<[NamedValue]>(
     repeated: "field", .named("NAME=VALUE"), value: "NAME=VALUE",
-    help: "Any other field that templates name")
+    help: "Set any other field that templates use")
   private static let clear = Option<[String]>(
-    repeated: "clear", .text, value: "NAME", help: "Take out this field")
+    repeated: "clear", .text, value: "NAME", help: "Remove this field")
 
   static let verb = Verb(
-    "profile", summary: "Show or change what templates and rules know of a user",
+    "profile", summary: "Show or change the profile that templates and rules read",
     discussion: """
-      Fields that are not named stay. All of them are written in one step, mutes of streamers in \
-      one or two behind it. Without a change the profile is shown.
+      Fields that you do not name stay as they are. All fields are written in one step; mutes of \
+      streamers are written in one or two steps after it. Without a change, the command shows the \
+      profile.
       """,
     options: [locale, name, timeZone, quiet, badge, muted, mute, unmute, field, clear],
     arguments: [DeviceFlags.user],
     examples: [
-      .init("fanfare user profile u1 --locale ja --tz Asia/Tokyo --quiet 22:00-07:00", "Set three"),
-      .init("fanfare user profile u1 --clear quiet --mute s7", "No quiet hours, nothing of s7"),
+      .init(
+        "fanfare user profile u1 --locale ja --tz Asia/Tokyo --quiet 22:00-07:00",
+        "Set three fields"),
+      .init(
+        "fanfare user profile u1 --clear quiet --mute s7",
+        "Remove the quiet hours, and mute s7"),
     ], exitCodes: DeviceFlags.codes, handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
@@ -175,31 +184,34 @@ enum UserForget {
   private static let streamer = Option<[String]>(
     repeated: "streamer", .text, value: "ID", help: "A streamer whom the user follows")
   private static let everywhere = Option(
-    flag: "everywhere", help: "Look at all streamers, tags and tokens for the user's name")
+    flag: "everywhere", help: "Search all streamers, tags and tokens for the user's id")
   private static let audience = Option(
-    flag: "audience", help: "Also the followers of the streamer who has the user's id")
-  private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
+    flag: "audience", help: "Also erase the followers of the streamer with the user's id")
+  private static let apply = Option(
+    flag: "apply",
+    help: "Erase the data; otherwise it is only shown")
 
   static let verb = Verb(
     "forget", summary: "Erase everything about a user",
     discussion: """
-      Devices, those that were set aside, the profile, caps and what was noted of Apple's answers \
-      go, and tokens get free; from then on no push reaches the user. Redis knows of each streamer \
-      who follows and of nobody whom, and the same of tags: name the streamers, or let all of them \
-      and all tags be looked at with --everywhere, which harms nobody and takes its time. Without \
-      --apply it only says what it would erase. It may be run again at any time, also after it \
-      broke off.
+      Erases the user's devices (also those that were set aside), profile, caps and recorded \
+      answers of Apple, and frees the tokens. After that, no push reaches the user. Redis stores \
+      the users of each streamer and of each tag, but not the reverse. So name the streamers, or \
+      search all streamers and tags with --everywhere, which is harmless but takes time. Without \
+      --apply the command only shows what it would erase. You can run it again at any time, also \
+      after an interruption.
 
-      What ends by itself stays until then: which tokens went, ten minutes; without --everywhere \
-      what became of the user's pushes, seven days. What is in Kafka, in \
-      logs, in plain sets of another system and in other users' lists of muted streamers is not \
-      looked at.
+      Two records expire on their own: which tokens were removed, after ten minutes; and, without \
+      --everywhere, the outcomes of the user's pushes, after seven days. The command does not \
+      search Kafka, logs, plain sets of another system, or other users' lists of muted streamers.
       """,
     options: [streamer, everywhere, audience, apply], arguments: [DeviceFlags.user],
     examples: [
-      .init("fanfare user forget u1 --everywhere", "What there is of u1"),
-      .init("fanfare user forget u1 --everywhere --apply", "All of it"),
-      .init("fanfare user forget u1 --streamer s42 --streamer s7 --apply", "Of known streamers"),
+      .init("fanfare user forget u1 --everywhere", "Show what Redis holds about u1"),
+      .init("fanfare user forget u1 --everywhere --apply", "Erase all of it"),
+      .init(
+        "fanfare user forget u1 --streamer s42 --streamer s7 --apply",
+        "Erase u1 without a search, because the streamers are known"),
     ], exitCodes: DeviceFlags.codes, handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

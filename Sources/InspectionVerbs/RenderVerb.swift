@@ -10,9 +10,9 @@ import VerbSupport
 package enum RenderVerb {
   private static let template = Argument(
     required: "template", .path,
-    help: "A template's name in templates.directory, or the path of its file")
+    help: "The name of a template in templates.directory, or the path of its file")
   private static let event = Option<String?>(
-    "event", .path, value: "FILE", help: "The event, as JSON; a made-up one unless given")
+    "event", .path, value: "FILE", help: "A JSON file with the event; by default a sample event")
   private static let user = Option<String?>(
     "user", .text, value: "ID", help: "A user whose profile and devices are read from Redis")
   private static let locale = Option<String?>(
@@ -21,22 +21,26 @@ package enum RenderVerb {
     repeated: "field", .named("NAME=VALUE"), value: "NAME=VALUE",
     help: "A field of the profile, such as name=Aiko")
   private static let allLocales = Option(
-    flag: "all-locales", help: "Every variant of the template, one after the other")
+    flag: "all-locales", help: "Show every variant of the template, one after the other")
   private static let json = Option(flag: "json", help: "Print one JSON object for each payload")
 
   package static let verb = Verb(
-    "render", summary: "Show what a follower would get",
+    "render", summary: "Show the push that a follower would get",
     discussion: """
-      Compiles the template, renders it for one person on the way that all pushes go, and shows \
-      headers, payload and its size. --locale and --field win over what Redis says of --user. \
-      Nothing is sent.
+      Compiles the template, renders it for one person just as a worker does, and shows the \
+      headers, the payload and its size. --locale and --field override what Redis says about \
+      --user. Nothing is sent.
       """,
     options: [event, user, locale, fields, allLocales, json] + ConfigurationOptions.all,
     arguments: [template],
     examples: [
-      .init("fanfare render go-live --locale ja --field name=Aiko", "With a made-up event"),
-      .init("fanfare render Config/templates/go-live.yaml --all-locales", "While it is written"),
-      .init("fanfare render go-live --event event.json --user u1", "What u1 would get"),
+      .init(
+        "fanfare render go-live --locale ja --field name=Aiko",
+        "Render the template with a sample event"),
+      .init(
+        "fanfare render Config/templates/go-live.yaml --all-locales",
+        "Show all languages while you write the template"),
+      .init("fanfare render go-live --event event.json --user u1", "Show what u1 would get"),
     ], exitCodes: [.ok, .failed, .unavailable, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

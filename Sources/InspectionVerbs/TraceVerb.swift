@@ -10,22 +10,23 @@ package enum TraceVerb {
     required: "event", .text, value: "ID", help: "The event's id")
   private static let user = Option<String>(
     required: "user", .text, value: "ID", help: "The user's id")
-  private static let tokens = Option(flag: "tokens", help: "Show the devices' tokens whole")
-  private static let payload = Option(flag: "payload", help: "Show the text, too")
+  private static let tokens = Option(flag: "tokens", help: "Show the devices' full tokens")
+  private static let payload = Option(flag: "payload", help: "Also show the payload")
   private static let json = Option(flag: "json", help: "Print one JSON object")
 
   package static let verb = Verb(
-    "trace", summary: "Say what became of an event for one user, and why",
+    "trace", summary: "Explain why a user did or did not get an event",
     discussion: """
-      Whether the user follows, with which devices, what kept the push from them or what Apple \
-      said of it, and what to do. It reads Redis, where workers keep what became of pushes \
-      (events.trace) for 7 days, and the rules and templates of this configuration. Followers, \
-      devices and profile are those of now, what became of pushes is of then. Nothing is written.
+      Shows whether the user follows the streamer, on which devices, what kept the push from them \
+      or how Apple answered, and what to do. The command reads Redis, where workers keep the \
+      outcomes of pushes for 7 days (events.trace), and the rules and templates of this \
+      configuration. Followers, devices and the profile are the current ones; the outcomes are \
+      from the time of the event. Nothing is written.
       """,
     options: [event, user, tokens, payload, json] + ConfigurationOptions.all,
     examples: [
-      .init("fanfare trace --event live-8f2c --user u1", "For people"),
-      .init("fanfare trace --event live-8f2c --user u1 --json", "As the API answers it"),
+      .init("fanfare trace --event live-8f2c --user u1", "Explain the outcome as text"),
+      .init("fanfare trace --event live-8f2c --user u1 --json", "Print the same JSON as the API"),
     ], exitCodes: [.ok, .failed, .usage, .unavailable, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

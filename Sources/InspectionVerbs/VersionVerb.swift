@@ -7,11 +7,11 @@ package enum VersionVerb {
   /// - Parameter version: of this release.
   package static func verb(version: String) -> Verb {
     Verb(
-      "version", summary: "Show the version, and those of the libraries in use",
+      "version", summary: "Show the versions of Fanfare and of the libraries in use",
       options: [json],
       examples: [
-        .init("fanfare version", "For people, and for the report of a fault"),
-        .init("fanfare version --json", "For scripts"),
+        .init("fanfare version", "Print the versions, for example for a bug report"),
+        .init("fanfare version --json", "Print the versions for a script"),
       ], exitCodes: [.ok]
     ) { invocation in
       guard invocation[json] else {

@@ -7,65 +7,69 @@ import VerbSupport
 /// How fast it is, as ratios to a program that everybody can run.
 package enum BenchVerb {
   private static let json = Option(
-    flag: "json", help: "Print one JSON object on standard output, all else on standard error")
+    flag: "json",
+    help: "Print one JSON object on standard output, and everything else on standard error")
   private static let only = Option<BenchSuite.Section?>(
-    "only", .choice(), value: "SECTION", help: "Measure only this")
+    "only", .choice(), value: "SECTION", help: "Measure only this section")
   private static let runs = Option(
-    "runs", .integer(in: 1...99), default: 3, help: "Runs of each figure; the median counts")
+    "runs", .integer(in: 1...99), default: 3,
+    help: "Runs for each figure, of which the median is reported")
   private static let pushes = Option(
     "pushes", .integer(in: 1_000...10_000_000), default: 300_000,
-    help: "Pushes, and requests of h2load, in a run of deliver, worker and cluster")
+    help: "Pushes, or requests of h2load, in each run of deliver, worker and cluster")
   private static let events = Option(
-    "events", .integer(in: 1...10_000), default: 100, help: "Events in a run of latency")
+    "events", .integer(in: 1...10_000), default: 100, help: "Events in each run of latency")
   private static let lanes = Option(
-    "lanes", .integer(in: 0...256), default: 0, help: "Lanes of the worker; 0: one for each core")
+    "lanes", .integer(in: 0...256), default: 0,
+    help: "The worker's lanes; 0 means one for each core")
   private static let templates = Option<String?>(
     "templates", .path, value: "DIR",
-    help: "The directory of go-live.yaml; the one that comes with Fanfare unless given")
+    help: "The directory of go-live.yaml; by default the one that comes with Fanfare")
 
   package static let verb = Verb(
-    "bench", summary: "Measure CPU, memory and latency on this machine, beside h2load",
+    "bench", summary: "Measure CPU time, memory and latency on this machine, compared with h2load",
     discussion: """
-      deliver: CPU time a push of the sending path alone, beside h2load's a request: same server, \
-      same headers, same body size, distinct paths. Of both the whole process counts, as the \
-      system accounts for it, less the same process with two requests: h2load reads all paths \
-      first.
+      deliver: CPU time for each push in the sending path alone, compared with each request of \
+      h2load: same server, same headers, same body size, distinct paths. Both figures count the \
+      whole process, as the system accounts for it, minus the same process with two requests, \
+      because h2load first reads all paths.
 
-      worker: CPU time a push of a whole worker, from the Kafka event to the settled counters.
+      worker: CPU time for each push in a whole worker, from the Kafka event to the settled \
+      counters.
 
-      memory: the worker's peak resident size at 100,000 and 1,000,000 followers.
+      memory: the worker's peak resident size with 100,000 and with 1,000,000 followers.
 
-      latency: from the event's append to the first push, on an idle system: on the embedded \
-      broker, and on an Apache Kafka where FANFARE_KAFKA_HOME names one.
+      latency: the time from the event's append to the first push, on an idle system: with the \
+      embedded broker and, if FANFARE_KAFKA_HOME names one, with an Apache Kafka.
 
-      neighbours: what devices that Apple puts off, a closed sandbox and a refused push cost the \
-      healthy pushes beside them.
+      neighbours: what it costs healthy pushes when Apple defers other devices, when the sandbox \
+      is closed, and when another push is refused.
 
-      fairness: what events of 20 and of 5,000 followers feel of one of 1,000,000 in progress, \
-      with an Apple that is 60 ms away and one that is near.
+      fairness: how much an event of 1,000,000 followers delays events of 20 and of 5,000 \
+      followers, with an Apple 60 ms away and with one nearby.
 
-      apns: what is left of the rate while an Apple that is 60 ms away says GOAWAY all the time, \
-      puts off two pushes of five, or takes streams from connections that send to dead tokens.
+      apns: the rate that remains when an Apple 60 ms away keeps sending GOAWAY, defers two pushes \
+      of five, or takes streams from connections that send to dead tokens.
 
-      scale: how much sooner an event of 400,000 followers is over with two and four workers, \
-      with an Apple that is 60 ms away.
+      scale: how much sooner an event of 400,000 followers ends with two and with four workers, \
+      with an Apple 60 ms away.
 
-      cluster: CPU time a push of the worker and of Redis, on one Redis and on a Redis Cluster of \
-      three masters.
+      cluster: CPU time of the worker and of Redis for each push, with one Redis and with a Redis \
+      Cluster of three masters.
 
-      api: binds of devices a second through `fanfare api`, CPU time a bind, and their p99 at \
-      about half of the rate that is demanded.
+      api: the number of device binds a second through `fanfare api`, CPU time for each bind, and \
+      the p99 of binds at about half of the required rate.
 
-      Runs are interleaved; every figure is the median of them, with the least and the most beside \
-      it. It needs h2load, nghttpd and wrk (Debian: nghttp2-client, nghttp2-server, wrk) and ends \
-      with 1 when a limit is missed. A build without optimisation (swift build without -c release) \
-      misses them.
+      Runs are interleaved. Every figure is the median of its runs, with the minimum and the \
+      maximum beside it. The bench needs h2load, nghttpd and wrk (Debian: nghttp2-client, \
+      nghttp2-server, wrk), and exits with 1 if a limit is missed. A build without optimisation \
+      (swift build without -c release) misses the limits.
       """,
     options: [json, only, runs, pushes, events, lanes, templates],
     examples: [
-      .init("fanfare bench", "Everything; some minutes"),
-      .init("fanfare bench --only deliver --runs 5", "The sending path, five times"),
-      .init("fanfare bench --json > bench.json", "For scripts"),
+      .init("fanfare bench", "Measure everything, which takes some minutes"),
+      .init("fanfare bench --only deliver --runs 5", "Measure the sending path five times"),
+      .init("fanfare bench --json > bench.json", "Write the results for a script"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

@@ -7,26 +7,27 @@ import VerbSupport
 package enum BrokerVerb {
   private static let topics = Option(
     "topics", .topics, default: LocalServers.topics, value: "NAME:PARTITIONS,...",
-    help: "The topics to make")
+    help: "The topics to create")
 
   private static let port = Option(
     "port", .integer(in: 0...65_535), default: 0,
-    help: "The port of 127.0.0.1 where clients find it; 0: any free one")
+    help: "The port to listen on at 127.0.0.1; 0 means any free one")
 
   package static let verb = Verb(
     "broker", summary: "Run an embedded Kafka broker, for demos and tests",
     discussion: """
-      One broker on 127.0.0.1 that serves other processes and consumer groups, and keeps \
-      everything in memory: of a partition the last 5 MiB. Not for data that matters. With --port, \
-      everything goes by that port: it may be forwarded, from another machine or into a container.
+      Runs one broker on 127.0.0.1, for other processes and their consumer groups. It keeps \
+      everything in memory, and at most the last 5 MiB of each partition. Do not use it for data \
+      that matters. With --port, all traffic uses that port, so you can forward it from another \
+      machine or into a container.
 
-      When it is ready it prints one line of JSON on standard output: \
+      When it is ready, it prints one line of JSON on standard output: \
       {"bootstrap_servers":"127.0.0.1:PORT"}. It runs until SIGTERM or SIGINT.
       """,
     options: [port, topics, ProcessOptions.dieWithParent],
     examples: [
-      .init("fanfare broker --port 9092", "With the topics that the worker expects"),
-      .init("fanfare broker --topics events:1,events.segments:16", "With others"),
+      .init("fanfare broker --port 9092", "Create the topics that the worker expects"),
+      .init("fanfare broker --topics events:1,events.segments:16", "Create other topics"),
     ], exitCodes: [.ok, .failed], handler: run)
 
   private static func run(

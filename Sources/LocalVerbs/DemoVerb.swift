@@ -10,34 +10,37 @@ package enum DemoVerb {
     "followers", .integer(in: 1...10_000_000), default: 100_000,
     help: "Followers of the streamer who goes live; they have about 1.2 devices each")
   private static let lanes = Option(
-    "lanes", .integer(in: 0...256), default: 0, help: "Lanes of the worker; 0: one for each core")
+    "lanes", .integer(in: 0...256), default: 0,
+    help: "The worker's lanes; 0 means one for each core")
   private static let templates = Option<String?>(
     "templates", .path, value: "DIR",
-    help: "The directory of go-live.yaml; the one that comes with Fanfare unless given")
+    help: "The directory of go-live.yaml; by default the one that comes with Fanfare")
   private static let json = Option(
-    flag: "json", help: "Print one JSON object on standard output, all else on standard error")
+    flag: "json",
+    help: "Print one JSON object on standard output, and everything else on standard error")
   private static let keep = Option(
     flag: "keep",
     help:
-      "Leave the directory: logs, configuration, and what Redis held, with the way to look at it")
+      "Keep the directory with the logs, the configuration and Redis' data, and print how to "
+      + "inspect it")
 
   package static let verb = Verb(
-    "demo", summary: "Show everything at work on this machine, and check that nothing was lost",
+    "demo", summary: "Run the whole system on this machine, and check that no push was lost",
     discussion: """
-      Starts a redis-server, an embedded Kafka broker, a stand-in for Apple's push service and a \
-      worker, each a process of its own on a free port of 127.0.0.1; makes an audience in eight \
-      languages, some of whose devices are dead and some of whose people are muted; writes one \
-      event to Kafka and watches it become a personal push on every device.
+      Starts a redis-server, an embedded Kafka broker, a simulator of Apple's push service and a \
+      worker, each as its own process on a free port of 127.0.0.1. Generates an audience in eight \
+      languages, in which some devices are dead and some people have muted the streamer. Then it \
+      writes one event to Kafka, and watches it become a personal push on every device.
 
-      Then it compares: what the counters in Redis say with what the push service saw, and both \
-      with who ought to have been reached. It ends with 1 when anything was lost or the counters \
-      differ. Nothing of it stays behind, also after Ctrl-C.
+      At the end, the demo compares the counters in Redis with what the push service received, and \
+      both with who should have been reached. It exits with 1 if a push was lost or the counters \
+      differ. It leaves nothing behind, even after Ctrl-C.
       """,
     options: [followers, lanes, templates, json, keep],
     examples: [
-      .init("fanfare demo", "100,000 followers"),
-      .init("fanfare demo --followers 1M", "A million"),
-      .init("fanfare demo --json | jq .pushes_per_second", "For scripts"),
+      .init("fanfare demo", "Notify 100,000 followers"),
+      .init("fanfare demo --followers 1M", "Notify a million"),
+      .init("fanfare demo --json | jq .pushes_per_second", "Print one figure for a script"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

@@ -6,77 +6,85 @@ import VerbSupport
 enum SimulatorFlags {
   private static let directory = Option(
     required: "directory", .path, value: "DIR",
-    help: "Where certificate, authority and key are written; made when it is not there")
+    help: "The directory for certificate, authority and key; created if it does not exist")
   private static let host = Option(
     "host", .text, default: "127.0.0.1", value: "ADDRESS", help: "The address to listen on")
   private static let port = Option(
-    "port", .integer(in: 0...65_535), default: 0, help: "The port to listen on; 0: any free one")
+    "port", .integer(in: 0...65_535), default: 0,
+    help: "The port to listen on; 0 means any free one")
   private static let binaryPort = Option<Int?>(
     "binary-port", .integer(in: 0...65_535),
-    help: "Legacy: also speak the binary interface on this port; 0: any free one")
+    help: "Legacy: also serve the binary interface on this port; 0 means any free one")
   private static let feedbackPort = Option<Int?>(
     "feedback-port", .integer(in: 0...65_535),
-    help: "Legacy: also be the binary interface's feedback service on this port; 0: any free one")
+    help: "Legacy: also serve the binary interface's feedback service on this port; 0 means any "
+      + "free one")
   private static let certificateHosts = Option<[String]>(
     repeated: "certificate-host", .text, value: "NAME",
-    help: "A name or address that the certificate is for; localhost, 127.0.0.1 and ::1 unless given"
+    help: "A name or address in the certificate; by default localhost, 127.0.0.1 and ::1"
   )
   private static let teamID = Option<String?>(
-    "team-id", .text, value: "ID", help: "The team of --public-key")
+    "team-id", .text, value: "ID", help: "The team id of --public-key")
   private static let keyID = Option<String?>(
     "key-id", .text, value: "ID", help: "The key id of --public-key")
   private static let publicKey = Option<String?>(
     "public-key", .path, value: "FILE",
-    help: "The public half (PEM) of the key that provider tokens are signed with")
+    help: "The public key (PEM) that verifies provider tokens")
   private static let noProviderToken = Option(
     flag: "no-provider-token",
-    help: "Do not look at provider tokens, as Apple on connections with a client certificate")
+    help: "Ignore provider tokens, as Apple does on connections with a client certificate")
   private static let topics = Option<[String]>(
     repeated: "topic", .text, value: "BUNDLE",
-    help: "An app that may be pushed to; any unless given")
+    help: "The bundle id of an app that may get pushes; by default any app")
   private static let firstStreams = Option(
     "first-streams", .integer(in: 0...1_000_000), default: 1,
-    help: "Streams allowed on a connection before its first valid provider token")
+    help: "Streams allowed on a connection until its first valid provider token")
   private static let streams = Option(
-    "streams", .integer(in: 0...1_000_000), default: 1_000, help: "Streams allowed afterwards")
+    "streams", .integer(in: 0...1_000_000), default: 1_000, help: "Streams allowed after that")
   private static let development = Option(
-    flag: "development", help: "Answer as the sandbox does: with apns-unique-id")
+    flag: "development", help: "Answer as the sandbox does, with apns-unique-id")
   private static let latency = Option<Duration?>(
-    "latency", .duration(in: .zero ... .seconds(600)), help: "How long each answer waits")
+    "latency", .duration(in: .zero ... .seconds(600)), help: "The delay of each answer")
   private static let jitter = Option<Duration?>(
     "jitter", .duration(in: .zero ... .seconds(600)),
-    help: "Each answer waits longer or shorter by up to this")
+    help: "The largest random change of the latency, up or down")
   private static let mix = Option<String?>(
     "mix", .text, value: "WHAT=SHARE,...",
-    help: "Shares of valid requests that are refused: a status, a reason, silence, reset or drop")
+    help: "Shares of valid requests to refuse, each with a status, a reason, silence, reset or "
+      + "drop")
   private static let answers = Option<[String]>(
     repeated: "answer", .text, value: "PREFIX=STATUS",
-    help: "What tokens that begin with these hex digits get: a status, silence, reset or drop")
+    help: "The answer to tokens that begin with these hex digits: a status, silence, reset or drop")
   private static let script = Option<String?>(
-    "script", .path, value: "FILE", help: "Rules and faults as JSON; flags win over it")
+    "script", .path, value: "FILE", help: "A JSON file with rules and faults; options override it")
   private static let goAwayAfter = Option<Int?>(
-    "goaway-after", .integer(in: 1 ... .max), help: "GOAWAY after so many requests of a connection")
+    "goaway-after", .integer(in: 1 ... .max),
+    help: "Send GOAWAY after this many requests on a connection")
   private static let goAwayBehind = Option<Int?>(
     "goaway-behind", .integer(in: 0 ... .max),
-    help: "So many requests before that GOAWAY are above its last stream: unanswered")
+    help: "Leave this many requests before that GOAWAY unanswered: they are above its last stream "
+      + "id")
   private static let dropAfter = Option<Int?>(
     "drop-after", .integer(in: 1 ... .max),
-    help: "A connection closes at its request of this number")
+    help: "Close each connection at its Nth request")
   private static let silentAfter = Option<Int?>(
     "silent-after", .integer(in: 1 ... .max),
-    help: "A connection answers nothing from its request of this number on")
+    help: "Answer nothing on each connection from its Nth request on")
   private static let cutAfter = Option<Int?>(
     "cut-after", .integer(in: 1 ... .max),
-    help: "A connection's streams are halved after each so many errors")
+    help: "Halve a connection's stream limit after every N errors")
   private static let endAfter = Option<Int?>(
-    "end-after", .integer(in: 1 ... .max), help: "GOAWAY after so many errors of a connection")
+    "end-after", .integer(in: 1 ... .max),
+    help: "Send GOAWAY after this many errors on a connection")
   private static let seed = Option(
-    "seed", .integer(in: 0 ... .max), default: 1, help: "For the mix, the jitter and the apns-ids")
+    "seed", .integer(in: 0 ... .max), default: 1,
+    help: "The seed of the mix, the jitter and the apns-ids")
   private static let connections = Option(
-    "connections", .integer(in: 1...65_536), default: 1_024, help: "Connections open at a time")
+    "connections", .integer(in: 1...65_536), default: 1_024,
+    help: "The largest number of open connections")
   private static let idleTimeout = Option(
     "idle-timeout", .duration(in: .seconds(1) ... .seconds(86_400)), default: .seconds(7_200),
-    help: "A connection that sends nothing for so long is closed")
+    help: "Close a connection that sends nothing for this long")
 
   static let all: [any DeclaredOption] = [
     directory, host, port, binaryPort, feedbackPort, certificateHosts, teamID, keyID, publicKey,

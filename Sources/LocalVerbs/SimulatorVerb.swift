@@ -8,41 +8,42 @@ import VerbSupport
 package enum SimulatorVerb {
   private static let selfTest = Option(
     flag: "self-test",
-    help: "Ask it for each of Apple's rules, print rule, request and answer, and end")
+    help: "Test each of Apple's rules, print rule, request and answer, and exit")
 
   package static let verb = Verb(
-    "simulator", summary: "Run a stand-in for Apple's push service",
+    "simulator", summary: "Run a simulator of Apple's push service",
     discussion: """
-      HTTP/2 over TLS with a certificate of its own making, Apple's checks and answers, and faults \
-      on request. Certificate, authority and provider key are written to the directory; what a \
-      worker needs of them is in the line of JSON that is printed when it is ready: host, \
-      port, ca_file, key_file, key_id, team_id, control_token; and binary_port and feedback_port \
-      of the legacy interface, when they were asked for. Without --public-key the provider \
-      key is made too.
+      Serves HTTP/2 over TLS with a certificate that it creates, checks and answers requests as \
+      Apple does, and produces faults on request. It writes the certificate, its authority and the \
+      provider key to the directory. When it is ready, it prints one line of JSON with what a \
+      worker needs: host, port, ca_file, key_file, key_id, team_id and control_token, and \
+      binary_port and feedback_port if you asked for the legacy interface. Without --public-key it \
+      creates the provider key too.
 
-      GET /simulator/ledger tells how often each token was asked for and accepted, \
-      /simulator/pushes?token=HEX the last push to one, /simulator/summary the sums; POST \
-      /simulator/script replaces the script, /simulator/reset forgets all. These need the header \
-      simulator-token, with what control.token in the directory holds. Tokens that begin with \
-      fa4efa4e choose their own answer.
+      GET /simulator/ledger shows how often each token was requested and accepted, \
+      /simulator/pushes?token=HEX the last push to a token, and /simulator/summary the totals. \
+      POST /simulator/script replaces the script, and /simulator/reset clears all records. These \
+      requests need the header simulator-token with the content of the file control.token in the \
+      directory. Tokens that begin with fa4efa4e choose their own answer (docs/simulator.md).
 
-      It runs until SIGTERM or SIGINT and then says on standard error what it has seen.
+      It runs until SIGTERM or SIGINT, and then prints a summary on standard error.
       """,
     options: SimulatorFlags.all + [selfTest, ProcessOptions.dieWithParent],
     examples: [
-      .init("fanfare simulator --directory /tmp/apns", "On a free port"),
+      .init("fanfare simulator --directory /tmp/apns", "Run on a free port"),
       .init(
         "fanfare simulator --directory /tmp/apns --port 2197 --latency 40ms --mix 503=0.01",
-        "Slow, and out of order now and then"),
+        "Delay each answer by 40 ms, and answer one request in a hundred with 503"),
       .init(
         "fanfare simulator --directory /tmp/apns --answer dead=410 --goaway-after 1000",
-        "Tokens that begin with dead are gone; connections end after 1,000 requests"),
+        "Answer 410 for tokens that begin with dead, and end connections after 1,000 requests"),
       .init(
         "curl -s --cacert /tmp/apns/ca.pem -H \"simulator-token: $(cat /tmp/apns/control.token)\" "
           + "https://127.0.0.1:2197/simulator/summary",
-        "What came in so far"),
+        "Show what has arrived so far"),
       .init(
-        "fanfare simulator --directory /tmp/apns --self-test", "Does it know Apple's rules?"),
+        "fanfare simulator --directory /tmp/apns --self-test",
+        "Check that the simulator follows Apple's rules"),
     ], exitCodes: [.ok, .failed], handler: run)
 
   private static func run(

@@ -9,47 +9,47 @@ import Telemetry
 /// refusals alone cannot be known before.
 package enum WorkerMetrics {
   static let build = MetricFamily(
-    "fanfare_build_info", .gauge, "Always 1; versions are in the labels.",
+    "fanfare_build_info", .gauge, "Always 1; the labels are the versions.",
     labels: ["version", "librdkafka", "nghttp2", "openssl", "hiredis"])
   static let events = MetricFamily(
-    "fanfare_events_total", .counter, "Events read from Kafka, by what became of them.",
+    "fanfare_events_total", .counter, "Events read from Kafka, by result.",
     labels: ["result"])
   static let eventAges = MetricFamily(
     "fanfare_event_age_seconds", .histogram,
-    "How long ago events had occurred when their fan-outs began.")
+    "The age of events when their fan-outs began.")
   static let fanOuts = MetricFamily(
-    "fanfare_fanouts_active", .gauge, "Fan-outs that the worker has segments of.")
+    "fanfare_fanouts_active", .gauge, "Fan-outs of which the worker has segments.")
   static let fanOutTimes = MetricFamily(
     "fanfare_fanout_duration_seconds", .histogram,
-    "From the opening of a fan-out to its last outcome, by the worker that saw its end; of those "
-      + "that had pushes.")
+    "The time from the opening of a fan-out to its last outcome, counted by the worker that saw "
+      + "its end. Only fan-outs with pushes count.")
   static let firstPushTimes = MetricFamily(
     "fanfare_fanout_first_push_seconds", .histogram,
-    "From the opening of a fan-out to its first push, of the same.")
+    "The time from the opening of a fan-out to its first push, for the same fan-outs.")
   static let deadLetters = MetricFamily(
     "fanfare_dlq_messages_total", .counter,
-    "Records of all topics that went to the dead letters, by the code of the reason.",
+    "Records of all topics that went to the dead letters, by error code.",
     labels: ["error_code"])
   static let segments = MetricFamily(
     "fanfare_segments_total", .counter,
-    "Segments that this worker came to the end of: settled, or found settled by another.",
+    "Segments that this worker settled, or that another worker had already settled.",
     labels: ["result"])
   static let recipients = MetricFamily(
     "fanfare_recipients_total", .counter,
-    "Followers found, muted ones and those without a device among them, of settled segments.")
+    "Followers in settled segments, including muted ones and those without a device.")
   static let pending = MetricFamily(
     "fanfare_recipients_pending", .gauge,
-    "Followers of segments that are in Kafka, in the worker's partitions, and not committed yet, "
-      + "as if each had \(Keyspace.targetShardFollowers). Not stragglers, nor events of one shard. "
-      + "As old as the lag is.")
+    "An estimate of the followers in uncommitted segments of the worker's partitions, at "
+      + "\(Keyspace.targetShardFollowers) for each segment. Stragglers and events of one shard are "
+      + "not included. It is as old as the lag.")
   static let skipped = MetricFamily(
     "fanfare_recipients_skipped_total", .counter,
-    "Followers, or devices, that nothing could be sent to, of settled segments.")
+    "Followers or devices in settled segments to which nothing could be sent.")
   static let unknownValues = MetricFamily(
     "fanfare_recipients_unknown_total", .counter,
-    "Followers whose profile names a time zone or a locale that nobody knows, by the field: quiet "
-      + "hours go by rules.default_time_zone, texts are the template's default_locale's. Of "
-      + "settled segments.", labels: ["field"])
+    "Followers in settled segments whose profile has an unknown time zone or locale, by field. "
+      + "Their quiet hours use rules.default_time_zone, and their texts the template's "
+      + "default_locale.", labels: ["field"])
   static let pushes = MetricFamily(
     "fanfare_pushes_total", .counter, "Pushes of settled segments, by their final outcome.",
     labels: ["outcome"])
@@ -59,110 +59,115 @@ package enum WorkerMetrics {
     labels: ["platform", "reason"])
   static let suppressions = MetricFamily(
     "fanfare_pushes_suppressed_total", .counter,
-    "Pushes that were not sent because a rule said so, by the rule.", labels: ["rule"])
+    "Pushes that a rule suppressed, by rule.", labels: ["rule"])
   static let retries = MetricFamily(
-    "fanfare_push_retries_total", .counter, "Pushes that were tried again, of settled segments.")
+    "fanfare_push_retries_total", .counter,
+    "Pushes of settled segments that were tried again.")
   static let credentials = MetricFamily(
     "fanfare_credentials_changes_total", .counter,
-    "Changes of the files that prove to Apple who we are: used, or refused as unfit.",
+    "Changes of the files with credentials for Apple: used, or refused as unusable.",
     labels: ["result"])
   static let unfitCredentials = MetricFamily(
     "fanfare_credentials_unfit_files", .gauge,
-    "Files of credentials for Apple that cannot be used as they are on disk now: those before are "
-      + "used on, and the next start fails.")
+    "Files with credentials for Apple that are unusable as they are on disk now. The worker keeps "
+      + "using the previous ones, and its next start fails.")
   static let expiry = MetricFamily(
     "fanfare_credentials_expiry_timestamp_seconds", .gauge,
-    "When the certificate for Apple that ends first does, in seconds since 1970; 0 with keys "
-      + "alone, which do not end.")
+    "When the first certificate for Apple expires, in seconds since 1970; 0 if there are only "
+      + "keys, which do not expire.")
   static let answers = MetricFamily(
     "fanfare_push_requests_total", .counter,
-    "Pushes that the platform answered, by status and reason: empty for none, `Other` for "
-      + "one that it does not document. Of what it does not document 64 of an environment and "
-      + "lane, the rest with status 0. Of the binary interface: `binary-8` and the like, and "
-      + "200 for its silence.",
+    "Pushes that the platform answered, by status and reason. The reason is empty if there "
+      + "was none, and `Other` if the platform does not document it. Each environment and lane "
+      + "counts 64 undocumented answers by status, and the rest with status 0. Statuses of the "
+      + "binary interface are like `binary-8`, and 200 is its silence.",
     labels: ["platform", "status", "reason"])
   static let answerTimes = MetricFamily(
     "fanfare_push_request_duration_seconds", .histogram,
-    "From sending a push to the platform's answer, whatever it said.", labels: ["platform"])
+    "The time from sending a push to the platform's answer, whatever the answer is.",
+    labels: ["platform"])
   static let unknownAnswers = MetricFamily(
     "fanfare_push_unknown_answers_total", .counter,
-    "Reasons that the platform does not document, and statuses without one: 16 of an environment "
-      + "and lane, the rest as others.", labels: ["platform", "status", "reason"])
+    "Reasons that the platform does not document, and statuses without a reason. Each "
+      + "environment and lane counts 16 of them by name, and the rest as others.",
+    labels: ["platform", "status", "reason"])
   static let stragglers = MetricFamily(
     "fanfare_stragglers_total", .counter,
     "Pushes written to the stragglers' topic because they had to wait.")
   static let tokens = MetricFamily(
     "fanfare_tokens_total", .counter,
-    "Device tokens that Apple called gone or unusable, by what became of their bindings: removed; "
-      + "kept, since they were bound later, or nothing shows when; set aside; neither removed nor "
-      + "set aside (withheld), since Apple said so of too many.",
+    "Device tokens that Apple reported as gone or unusable, by what happened to their bindings. "
+      + "They were removed; kept, because the binding is later or has no time; set aside; or "
+      + "neither removed nor set aside (withheld), because Apple reported too many.",
     labels: ["result"])
   static let tokenNews = MetricFamily(
     "fanfare_token_news_total", .counter,
-    "Records that told others what became of device tokens.")
+    "Records with news of device tokens, written for other systems.")
   static let redisTimes = MetricFamily(
     "fanfare_redis_command_duration_seconds", .histogram,
-    "From handing commands to Redis, many at a time, to the last of their answers.")
+    "The time from sending a batch of commands to Redis to the last of its answers.")
   static let redisFailures = MetricFamily(
     "fanfare_redis_failures_total", .counter,
-    "Commands, many at a time, that Redis did not answer in time, or not at all, or refused for "
-      + "want of memory, a disk or permissions.")
+    "Batches of commands that Redis did not answer, answered too late, or refused for lack of "
+      + "memory, disk or permissions.")
   static let redisReconnects = MetricFamily(
     "fanfare_redis_reconnects_total", .counter,
-    "Connections to Redis' masters that were there and broke, or were given up; each is made again."
+    "Open connections to Redis' masters that broke or were given up. Each is replaced."
   )
   static let replicaReads = MetricFamily(
     "fanfare_redis_replica_reads_total", .counter,
-    "Reads of bindings and profiles, many at a time, with redis.read_from_replicas, by who "
-      + "answered: a replica, or the master because none was fresh or the one asked failed.",
+    "Batches of reads of bindings and profiles, with redis.read_from_replicas, by who answered: a "
+      + "replica, or the master because no replica was fresh or the chosen one failed.",
     labels: ["from"])
   static let replicaLag = MetricFamily(
     "fanfare_redis_replica_lag_seconds", .gauge,
-    "How far behind its master the worst replica is at most, read from or not; 0 while none is "
-      + "known.")
+    "The most that the worst replica can be behind its master, whether or not it is read from; 0 "
+      + "while no replica is known.")
   static let commits = MetricFamily(
     "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])
   static let rebalances = MetricFamily(
     "fanfare_kafka_rebalances_total", .counter,
-    "Changes of the partitions: the group gave some, took some in good order, or others have had "
-      + "them already when this worker heard of it.", labels: ["kind"])
+    "Changes of this worker's partitions: the group assigned some, revoked some in an orderly way, "
+      + "or had already given them to others when the worker noticed (lost).", labels: ["kind"])
   static let lag = MetricFamily(
     "fanfare_kafka_lag_events", .gauge,
-    "Records of the worker's partitions that are not committed yet, as Kafka said at the last "
+    "Records of the worker's partitions that are not committed yet, according to Kafka at the last "
       + "heartbeat.",
     labels: ["topic", "partition"])
   static let skippedRecords = MetricFamily(
     "fanfare_kafka_records_skipped_total", .counter,
-    "Records that Kafka threw away, by retention or because somebody deleted them, before any "
-      + "worker had read them; control records of transactions among them.", labels: ["topic"])
+    "Records that Kafka deleted before a worker had read them, because of retention or because "
+      + "somebody deleted them. Control records of transactions are included.", labels: ["topic"])
   static let clockAhead = MetricFamily(
     "fanfare_clock_ahead_seconds", .gauge,
-    "How far the worker's clock was ahead of Redis' at the last heartbeat; less than 0: behind.")
+    "How far the worker's clock was ahead of Redis' clock at the last heartbeat; negative if it "
+      + "was behind.")
   static let lastPoll = MetricFamily(
     "fanfare_kafka_last_poll_timestamp_seconds", .gauge,
-    "When Kafka was polled last, to a tenth of a second, in seconds since 1970. A thread that "
-      + "stands still lets no scrape end.")
+    "When Kafka was last polled, in seconds since 1970, to a tenth of a second. While a thread "
+      + "hangs, no scrape ends.")
   static let partitions = MetricFamily(
     "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
   static let records = MetricFamily(
-    "fanfare_records_in_flight", .gauge, "Records that are worked on.")
+    "fanfare_records_in_flight", .gauge, "Records in progress.")
   static let retryRecords = MetricFamily(
     "fanfare_records_aside", .gauge,
-    "Records that wait to be asked about again: another worker has their segment, or their "
-      + "template is not loaded.")
+    "Records that wait for a retry, because another worker has their segment or their template is "
+      + "not loaded.")
   static let claims = MetricFamily(
     "fanfare_claims_held", .gauge, "Segments that the worker has claimed and not settled yet.")
   static let claimsLost = MetricFamily(
     "fanfare_claims_lost_total", .counter,
-    "Claims that another worker took, or settled, before this one had: it was too slow.")
+    "Claims whose segment another worker took over or settled first, because this worker was too "
+      + "slow.")
   static let claimsTakenOver = MetricFamily(
     "fanfare_claims_taken_over_total", .counter,
-    "Segments that were claimed because their owner, dead or standing still, let its claim end.")
+    "Segments that this worker took over, because their owner died or hung and its claim ended.")
   static let slots = MetricFamily(
-    "fanfare_places_used", .gauge, "Slots of lanes that segments have.")
+    "fanfare_places_used", .gauge, "Slots of lanes that segments use.")
   static let awaitingAnswers = MetricFamily(
     "fanfare_segments_lingering", .gauge,
-    "Segments without a slot, which await their last answers.")
+    "Segments that have released their slot and await their last answers.")
   static let ready = MetricFamily(
     "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
@@ -170,27 +175,31 @@ package enum WorkerMetrics {
     labels: ["platform"])
   static let streamLimit = MetricFamily(
     "fanfare_push_streams_limit", .gauge,
-    "Pushes that may be in flight on the open connections, by the server's settings and ours; "
-      + "those for trouble, and those that only wait for their last answers, come on top.",
+    "How many pushes may be in flight on the open connections, by the server's settings and "
+      + "Fanfare's. Probe connections, and connections that only await their last answers, are "
+      + "not included.",
     labels: ["platform"])
   static let connections = MetricFamily(
     "fanfare_push_connections", .gauge, "Open connections.", labels: ["platform"])
   static let opened = MetricFamily(
     "fanfare_push_connections_opened_total", .counter,
-    "Connections that were ready for pushes.", labels: ["platform"])
+    "Connections that became ready for pushes.",
+    labels: ["platform"])
   static let closed = MetricFamily(
     "fanfare_push_connections_closed_total", .counter,
-    "Connections that ended, or take no more pushes: by the server's GOAWAY, retired by us, closed "
-      + "by the server while idle, lost, or never connected.", labels: ["platform", "cause"])
+    "Connections that ended or take no more pushes, by cause: the server's GOAWAY, retired "
+      + "by Fanfare, closed by the server while idle, lost, or never connected.",
+    labels: ["platform", "cause"])
   static let isReady = MetricFamily(
-    "fanfare_ready", .gauge, "1 while `/readyz` says that the worker is ready, or else 0.")
+    "fanfare_ready", .gauge, "1 while `/readyz` says that the worker is ready, otherwise 0.")
   static let obstacles = MetricFamily(
     "fanfare_obstacles", .gauge,
-    "What is in the way, by what it is: a dependency that is waited for, a route to Apple "
-      + "that is held, a limit of pushes a second that is reached. The heartbeat has "
-      + "them in words.", labels: ["kind", "cause", "environment"])
+    "Obstacles, by kind: a dependency that the worker waits for, a route to Apple that is held, or "
+      + "a limit of pushes a second that is reached. The heartbeat describes "
+      + "them.", labels: ["kind", "cause", "environment"])
   static let budget = MetricFamily(
-    "fanfare_memory_budget_bytes", .gauge, "The most that this configuration can make resident.")
+    "fanfare_memory_budget_bytes", .gauge,
+    "The largest resident memory that this configuration allows.")
 
   /// In the order of the text.
   package static let all =

@@ -38,16 +38,16 @@ package enum SettingsExample {
 
   private static let header =
     comment(
-      "The configuration of Fanfare: every key with its default and, behind it, what it "
-        + "may be. Keys that are not set by default are commented out.", indent: "")
+      "Fanfare's configuration: every key with its default, followed by the values it accepts. "
+        + "Keys without a default are commented out.", indent: "")
     + ["#"]
     + comment(
-      "What is not in the file has its default. The environment comes after the file: "
-        + "FANFARE_ and the key in capitals with _ for the dots (FANFARE_KAFKA_GROUP); then "
-        + "come flags (--set kafka.group=fanfare). Durations have a unit: ms, s, m, h, d. "
-        + "Sizes too: B, KiB (1,024 bytes), MiB, GiB. Relative paths begin at the directory "
-        + "of this file, those of variables and flags at the working directory. `fanfare "
-        + "check` says all that is wrong at once.",
+      "A key that is not in the file has its default. Environment variables override the file: "
+        + "FANFARE_ and the key in capitals, with _ for the dots (FANFARE_KAFKA_GROUP). Flags "
+        + "override both (--set kafka.group=fanfare). Durations have a unit: ms, s, m, h or d. So "
+        + "do sizes: B, KiB (1,024 bytes), MiB or GiB. Relative paths in this file begin at its "
+        + "directory, and those in variables and flags at the working directory. `fanfare check` "
+        + "reports all mistakes at once.",
       indent: "")
 
   private static func comment(_ text: String, indent: String) -> [String] {

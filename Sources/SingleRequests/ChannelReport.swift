@@ -124,39 +124,41 @@ package struct BroadcastWords: Sendable, Equatable {
     BroadcastWords(
       400, "MissingChannelId", "apns-channel-id is missing", "name the channel with --channel"),
     BroadcastWords(
-      400, "BadChannelId", "the channel's id is none that Apple makes",
-      "copy it whole from fanfare channel list"),
+      400, "BadChannelId", "the channel's id does not have Apple's form",
+      "copy the whole id from fanfare channel list"),
     BroadcastWords(
-      400, "ChannelNotRegistered", "there is no such channel of this app in this environment",
-      "was it deleted, or made in the other environment?"),
+      400, "ChannelNotRegistered", "the app has no such channel in this environment",
+      "was the channel deleted, or created in the other environment?"),
     BroadcastWords(
       400, "BadRequestParams", "the path has parameters that do not belong there",
-      "look at what is in between"),
+      "check what is between this machine and Apple"),
     BroadcastWords(
-      400, "BadRequestPayload", "the body is not what Apple expects of a channel",
-      "a storage policy is none (0) or last (1)"),
+      400, "BadRequestPayload", "the body is not what Apple expects for a channel",
+      "use the storage policy none (0) or last (1)"),
     BroadcastWords(
       400, "PayloadEmpty", "there is no payload", "send a JSON object with aps"),
-    BroadcastWords(400, "BadMessageId", "apns-request-id is no UUID", "leave it out"),
+    BroadcastWords(400, "BadMessageId", "apns-request-id is not a UUID", "leave it out"),
     BroadcastWords(
-      400, "MissingPushType", "the push type is missing", "it is LiveActivity, and nothing else"),
+      400, "MissingPushType", "the push type is missing", "use LiveActivity, the only one allowed"),
     BroadcastWords(
       400, "InvalidPushType", "the push type is not LiveActivity",
-      "broadcasts are for Live Activities alone"),
+      "broadcasts are only for Live Activities"),
     BroadcastWords(
       400, "CannotCreateChannelConfig", "the app has 10,000 channels in this environment",
-      "delete those of streams that are over"),
+      "delete the channels of streams that are over"),
     BroadcastWords(
       400, "BadExpirationDate", "apns-expiration does not fit the channel",
-      "0 for a channel that stores nothing; else a time within the next 30 days"),
+      "use 0 for a channel that stores nothing, otherwise a time within the next 30 days"),
     BroadcastWords(
       400, "TopicDisallowed", "a suffix was added to the app's bundle id",
-      "name the bundle id alone: broadcasts take no suffix"),
-    BroadcastWords(400, "BadPriority", "the priority is not 10, 5 or 1", "leave it out: 10"),
+      "use only the bundle id: broadcasts take no suffix"),
+    BroadcastWords(
+      400, "BadPriority", "the priority is not 10, 5 or 1",
+      "leave it out, which means 10"),
     BroadcastWords(404, "BadPath", "there is no such path", "is the host Apple's?"),
     BroadcastWords(
       405, "MethodNotAllowed", "the method does not fit the path",
-      "are host and port of channels and of broadcasts mixed up?"),
+      "are the hosts and ports of channels and of broadcasts mixed up?"),
     BroadcastWords(
       413, "PayloadTooLarge", "the payload is over 5,120 bytes", "shorten the content state"),
   ]
@@ -167,18 +169,18 @@ package struct BroadcastWords: Sendable, Equatable {
       "renew it in the Apple developer account"),
     BroadcastWords(
       403, "BadCertificateEnvironment", "the client certificate is for the other environment",
-      "choose the environment it is for"),
+      "choose the certificate's environment"),
     BroadcastWords(
       403, "TopicMismatch", "the credentials are not for this app",
       "does the key's team own the bundle id?"),
     BroadcastWords(
-      403, "MissingProviderToken", "no provider token came with the request",
+      403, "MissingProviderToken", "the request had no provider token",
       "set apns.key_file, apns.key_id and apns.team_id"),
     BroadcastWords(
       403, "ExpiredProviderToken", "the provider token is older than an hour",
-      "it is renewed long before that, so look at this machine's clock"),
+      "check this machine's clock, because Fanfare renews the token long before that"),
     BroadcastWords(
-      403, "InvalidProviderToken", "the provider token's signature, key id or team id is not right",
+      403, "InvalidProviderToken", "the provider token's signature, key id or team id is wrong",
       "do apns.key_id and apns.team_id belong to apns.key_file, and is the clock right?"),
   ]
 
@@ -194,6 +196,6 @@ package struct BroadcastWords: Sendable, Equatable {
     BroadcastWords(
       503, "Service Unavailable", "Apple's service is not available, in its other spelling",
       "try again later"),
-    BroadcastWords(503, "Shutdown", "this server of Apple's is shutting down", "try again"),
+    BroadcastWords(503, "Shutdown", "this Apple server is shutting down", "try again"),
   ]
 }

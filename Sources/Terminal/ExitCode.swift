@@ -14,15 +14,15 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
 
   package var meaning: String {
     switch self {
-    case .ok: "all went well"
-    case .failed: "the command ran, and what it checked or did failed"
-    case .incomplete: "the fan-out has ended before everything was sent (incomplete, expired)"
+    case .ok: "success"
+    case .failed: "the command ran, but it failed or found a problem"
+    case .incomplete: "the fan-out ended before everything was sent (incomplete, expired)"
     case .cancelled: "the fan-out was cancelled"
-    case .unknown: "Redis knows nothing of the event"
-    case .timedOut: "the fan-out had not ended when the time was over"
-    case .usage: "the command line was wrong"
-    case .unavailable: "something it depends on is down"
-    case .retryLater: "it stopped half way; the same command may succeed later"
+    case .unknown: "Redis does not know the event"
+    case .timedOut: "the fan-out did not end within the time limit"
+    case .usage: "the command line is wrong"
+    case .unavailable: "a service that the command needs is down"
+    case .retryLater: "the command stopped half way; it may succeed if you run it again later"
     case .config: "the configuration is wrong"
     }
   }

@@ -7,11 +7,11 @@ package enum ConfigurationOptions {
   package static let file = Option<String?>(
     "config", short: "c", .path, value: "FILE",
     help:
-      "The configuration; \(defaultFile) in the working directory, if there is one, unless given",
+      "The configuration file; by default \(defaultFile) in the working directory, if it exists",
     environment: "FANFARE_CONFIG")
   package static let set = Option<[NamedValue]>(
     repeated: "set", .named("KEY=VALUE, such as redis.port=6380"), value: "KEY=VALUE",
-    help: "Set one key over the file and the environment, such as redis.port=6380")
+    help: "Override one setting of the file and the environment, such as redis.port=6380")
   package static let all: [any DeclaredOption] = [file, set]
 
   static let defaultFile = "fanfare.yaml"

@@ -18,7 +18,7 @@ enum Fanfare {
 /// The command line, declared once: parsing, help, suggestions and completions come from here.
 let fanfareProgram = Program(
   name: "fanfare",
-  summary: "tell a streamer's followers, through Apple's push service, that the stream is live",
+  summary: "notify a streamer's followers, through Apple's push service, when the stream goes live",
   version: Fanfare.version,
   verbs: [
     // The order is that of the help: what runs in production, then what is done by hand, then what
@@ -51,11 +51,14 @@ let fanfareProgram = Program(
     BenchSenderVerb.verb,
   ],
   examples: [
-    .init("fanfare check", "Look at the configuration, the templates and the key, and connect"),
+    .init(
+      "fanfare check",
+      "Check the configuration, the templates and the key, and test all connections"),
     .init(
       "fanfare emit --streamer s42 --app com.example.live --name Aiko --title 'Speedrun night'",
-      "Write the event that tells the followers of s42"),
+      "Write the event that notifies the followers of s42"),
     .init(
-      "fanfare render go-live --locale ja --field name=Aiko", "Show what a follower would get"),
+      "fanfare render go-live --locale ja --field name=Aiko",
+      "Show the push that a follower would get"),
   ],
-  epilogue: "README.md begins, docs/ explains the event, the Redis keys and every setting.")
+  epilogue: "README.md is the introduction. docs/ explains events, Redis keys and all settings.")

@@ -9,20 +9,22 @@ import VerbSupport
 enum WorkerVerb {
   private static let readyFile = Option<String?>(
     "ready-file", .path, value: "FILE",
-    help: "A file that is there while the worker has partitions and can work on events")
+    help: "A file that exists while the worker has partitions and can process events")
 
   static let verb = Verb(
     "worker", summary: "Turn events from Kafka into pushes to every follower's device",
     discussion: """
-      Joins the consumer group, and runs until SIGTERM, SIGINT or SIGHUP. Then it takes nothing \
-      new, waits for what is in flight (lanes.drain_timeout), commits and leaves. What it could \
-      not finish is delivered again to another worker. Kafka, Redis and Apple may be down at the \
-      start or in the middle: the worker waits, says so, and loses nothing.
+      Joins the consumer group, and runs until SIGTERM, SIGINT or SIGHUP. Then it takes no new \
+      work, waits for work in progress (lanes.drain_timeout), commits its offsets and leaves the \
+      group. Other workers get the work that it could not finish. Kafka, Redis and Apple may be \
+      down at the start or later: the worker waits, says so in its log, and loses nothing.
       """,
     options: ConfigurationOptions.all + [readyFile, ProcessOptions.dieWithParent],
     examples: [
-      .init("fanfare worker --config /etc/fanfare/fanfare.yaml", "With this configuration"),
-      .init("fanfare worker --set lanes.count=1 --set log.level=debug", "One lane, more to read"),
+      .init("fanfare worker --config /etc/fanfare/fanfare.yaml", "Use this configuration"),
+      .init(
+        "fanfare worker --set lanes.count=1 --set log.level=debug",
+        "Run one lane, and write debug logs"),
     ], exitCodes: [.ok, .failed, .usage, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {

@@ -37,7 +37,7 @@ import Testing
     #expect(try channel(["delete", "--channel", id] + app).code == 0)
     let gone = try channel(["send", "--channel", id, "--template", "la"] + app)
     #expect(gone.code == 1 && gone.text.contains("ChannelNotRegistered"), "\(gone.text)")
-    #expect(gone.text.contains("was it deleted"))
+    #expect(gone.text.contains("was the channel deleted"))
     #expect(try channel(["list"] + app).text == "")
   }
 

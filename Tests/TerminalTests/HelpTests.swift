@@ -25,8 +25,8 @@ import Testing
               --colour <NAME>       Paint (red | green | blue; default red)
               --set <KEY=VALUE>...  Override a key
 
-        Everywhere:
-          -c, --config <FILE>  Configuration file (also FANFARE_CONFIG)
+        Global options:
+          -c, --config <FILE>  Configuration file (env: FANFARE_CONFIG)
           -h, --help           Show this help
 
         Examples:
@@ -34,10 +34,10 @@ import Testing
               A million
 
         Exit codes:
-          0   all went well
-          1   the command ran, and what it checked or did failed
-          64  the command line was wrong
-          69  something it depends on is down
+          0   success
+          1   the command ran, but it failed or found a problem
+          64  the command line is wrong
+          69  a service that the command needs is down
 
         """)
   }

@@ -40,9 +40,9 @@ package enum OpenAPI {
   package static var text: String { JSONText.compact(document) }
 
   private static let introduction =
-    "Devices at log-in and log-out, profiles, follows, and events. Every refusal is "
-    + "application/problem+json (RFC 9457). PUT and DELETE may be repeated; a POST with the header "
-    + "Idempotency-Key is done once. docs/api.md explains."
+    "The API for devices at login and logout, profiles, follows and events. Every error is "
+    + "application/problem+json (RFC 9457). PUT and DELETE can be repeated safely, and a POST "
+    + "with the header Idempotency-Key is done only once. See docs/api.md."
 
   // MARK: paths
 
@@ -75,7 +75,7 @@ package enum OpenAPI {
     ]
     if let scope = operation.scope {
       members.append(
-        ("description", .string("Needs a key of scope \(scope.rawValue), or one that may more.")))
+        ("description", .string("Needs a key of scope \(scope.rawValue) or higher.")))
     } else {
       members.append(("security", .array([])))
     }
@@ -120,7 +120,7 @@ package enum OpenAPI {
     (
       "Problem",
       object([
-        ("description", "Why it was not done"),
+        ("description", "The reason why the request failed"),
         (
           "content",
           object([

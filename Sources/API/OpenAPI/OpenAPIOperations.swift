@@ -18,12 +18,13 @@ enum OpenAPIOperations {
   private static let devices: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "GET", pattern: "/v1/users/{user}/devices", name: "listDevices", scope: .readOnly,
-      summary: "A user's devices", answers: [(200, "The one bound last first", shared("Devices"))],
+      summary: "Lists a user's "
+        + "devices", answers: [(200, "The devices, the latest binding first", shared("Devices"))],
       own: ["413"]),
     OpenAPIOperation(
       method: "PUT", pattern: "/v1/users/{user}/devices/{token}", name: "bindDevice",
       scope: .appServer,
-      summary: "Binds a device, or puts it in the place of another; its former user loses it",
+      summary: "Binds a device, which may replace another one; its former user loses it",
       body: .init(
         types: json,
         schema: schema(
@@ -36,7 +37,7 @@ enum OpenAPIOperations {
           """)),
       answers: [
         (
-          200, "It is bound",
+          200, "The device is bound",
           schema(
             """
             {"type": "object", "required": ["user", "device"], "properties": {
@@ -47,9 +48,9 @@ enum OpenAPIOperations {
       ], own: ["409"]),
     OpenAPIOperation(
       method: "DELETE", pattern: "/v1/users/{user}/devices/{token}", name: "unbindDevice",
-      scope: .appServer, summary: "Takes a device from a user",
+      scope: .appServer, summary: "Unbinds a device from a user",
       query: [("topic", shared("Topic")), ("environment", shared("Environment"))],
-      answers: [(200, "It is not bound", removed("\"removed\": {\"type\": \"integer\"}"))],
+      answers: [(200, "The device is not bound", removed("\"removed\": {\"type\": \"integer\"}"))],
       own: ["409"]),
   ]
 
@@ -64,7 +65,8 @@ enum OpenAPIOperations {
   private static let users: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "GET", pattern: "/v1/users/{user}", name: "showUser", scope: .readOnly,
-      summary: "What is known of a user", answers: [(200, "Devices and profile", shared("User"))],
+      summary: "Shows a user's devices and "
+        + "profile", answers: [(200, "The devices and the profile", shared("User"))],
       own: ["413"]),
     OpenAPIOperation(
       method: "DELETE", pattern: "/v1/users/{user}", name: "forgetUser", scope: .appServer,
@@ -79,27 +81,28 @@ enum OpenAPIOperations {
       answers: [
         (200, "What was erased", schema(#"{"type": "object", "required": ["user", "complete"]}"#)),
         (
-          202, "It goes on; Location says how it ends",
+          202, "The erasure goes on; follow Location to see how it ends",
           schema(#"{"type": "object", "required": ["user", "complete", "erasure"]}"#)
         ),
       ]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/erasures/{erasure}", name: "showErasure", scope: .readOnly,
-      summary: "How an erasure ends that takes long",
-      answers: [(200, "As of the last 10 seconds", shared("Erasure"))]),
+      summary: "Shows the progress of a long erasure",
+      answers: [(200, "The erasure as of at most 10 seconds ago", shared("Erasure"))]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/users/{user}/profile", name: "showProfile", scope: .readOnly,
-      summary: "A user's profile", answers: [(200, "All fields", profileAnswer)],
+      summary: "Shows a user's "
+        + "profile", answers: [(200, "All fields of the profile", profileAnswer)],
       own: ["413"]),
     OpenAPIOperation(
       method: "PATCH", pattern: "/v1/users/{user}/profile", name: "changeProfile",
-      scope: .appServer, summary: "Sets fields of a profile; null takes a field out",
+      scope: .appServer, summary: "Sets fields of a profile; null removes a field",
       body: .init(
         types: ["application/json", "application/merge-patch+json"], schema: profilePatch),
-      answers: [(200, "All fields", profileAnswer)]),
+      answers: [(200, "All fields of the profile", profileAnswer)]),
     OpenAPIOperation(
       method: "PUT", pattern: "/v1/users/{user}/follows/{streamer}", name: "follow",
-      scope: .appServer, summary: "The user follows the streamer",
+      scope: .appServer, summary: "Adds the user to the streamer's followers",
       body: .init(
         types: json,
         schema: schema(
@@ -110,22 +113,29 @@ enum OpenAPIOperations {
         ), isRequired: false),
       answers: [
         (
-          200, "The user follows",
+          200, "The user follows the streamer",
           schema(#"{"type": "object", "required": ["user", "streamer", "new"]}"#)
         )
       ], own: ["409"]),
     OpenAPIOperation(
       method: "DELETE", pattern: "/v1/users/{user}/follows/{streamer}", name: "unfollow",
-      scope: .appServer, summary: "The user follows no longer",
+      scope: .appServer, summary: "Removes the user from the streamer's followers",
       answers: [
-        (200, "The user does not follow", removed("\"removed\": {\"type\": \"boolean\"}"))
+        (
+          200,
+          "The user does not follow the streamer", removed("\"removed\": {\"type\": \"boolean\"}")
+        )
       ], own: ["409"]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/audiences/{streamer}", name: "showAudience", scope: .readOnly,
-      summary: "How many follow a streamer",
+      summary: "Counts a streamer's followers",
       query: [("sample", schema(#"{"type": "integer", "minimum": 0, "maximum": 1000}"#))],
       answers: [
-        (200, "Counted now", schema(#"{"type": "object", "required": ["streamer", "followers"]}"#))
+        (
+          200,
+          "The current "
+            + "number", schema(#"{"type": "object", "required": ["streamer", "followers"]}"#)
+        )
       ]),
   ]
 
@@ -144,8 +154,8 @@ enum OpenAPIOperations {
         "pattern": "^[^\\\\u0000]*$"},
       "properties": {
         "locale": {"type": ["string", "null"],
-          "description": "A language of ISO 639, perhaps a script and a region (BCP 47). Devices' \
-    spellings are taken, too.",
+          "description": "A language of ISO 639, with an optional script and region (BCP 47). The \
+    spellings that devices use are accepted too.",
           "pattern": "^((\(languages)|[a-z]{3})(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?)?$"},
         "tz": {"$ref": "#/components/schemas/TimeZone"},
         "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
@@ -159,27 +169,28 @@ enum OpenAPIOperations {
   private static let imports: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "POST", pattern: "/v1/imports", name: "importUsers", scope: .appServer,
-      summary: "Writes many users, one a line, while they are sent; the answer comes at the end",
+      summary: "Writes many users, one on each line, as they arrive; the answer comes at the end",
       query: [
         ("id", shared("EventID")), ("topic", shared("Topic")),
         ("strict", schema(#"{"enum": ["true", "false"]}"#)),
       ],
       body: .init(
         types: ImportRoutes.types,
-        schema: schema(#"{"description": "JSON objects, one a line, as docs/api.md says."}"#)),
-      answers: [(200, "All that was not refused is written", shared("Import"))],
+        schema: schema(#"{"description": "JSON objects, one on each line (see docs/api.md)."}"#)),
+      answers: [(200, "All rows that were not refused are written", shared("Import"))],
       isDoneOnce: false),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/imports/{import}", name: "showImport", scope: .readOnly,
-      summary: "How an import fares", answers: [(200, "As of the last second", shared("Import"))]),
+      summary: "Shows the progress of an "
+        + "import", answers: [(200, "The import as of at most a second ago", shared("Import"))]),
     OpenAPIOperation(
       method: "DELETE", pattern: "/v1/imports/{import}", name: "deleteImport", scope: .appServer,
-      summary: "Stops an import, and forgets it; what it has written stays",
-      answers: [(204, "It is not known any more", nil)]),
+      summary: "Stops an import and deletes its record; what it has written stays",
+      answers: [(204, "The import is no longer known", nil)]),
   ]
 
   private static let fanOut: [(status: Int, what: String, schema: JSONValue?)] = [
-    (200, "Its state and counters", shared("FanOut"))
+    (200, "The fan-out's state and counters", shared("FanOut"))
   ]
 
   private static func brake(_ word: String, _ summary: String) -> OpenAPIOperation {
@@ -200,23 +211,23 @@ enum OpenAPIOperations {
   private static let events: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "POST", pattern: "/v1/fanouts", name: "notifyFollowers", scope: .appServer,
-      summary: "Writes an event to Kafka; workers take it from there",
+      summary: "Writes an event to Kafka, from which workers read it",
       body: .init(
         types: ["application/json", "application/cloudevents+json"],
         schema: OpenAPISchemas.anyEvent),
       answers: [
         (
-          202, "Kafka has it",
+          202, "Kafka has acknowledged the event",
           schema(#"{"type": "object", "required": ["topic", "partition", "offset"]}"#)
         )
       ]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts", name: "listFanOuts", scope: .readOnly,
-      summary: "Those that began last",
+      summary: "Lists the latest fan-outs",
       query: [("limit", schema(#"{"type": "integer", "minimum": 1, "maximum": 1000}"#))],
       answers: [
         (
-          200, "The latest first",
+          200, "The fan-outs, the latest first",
           schema(
             """
             {"type": "object", "required": ["fanouts"], "properties": {
@@ -226,14 +237,14 @@ enum OpenAPIOperations {
       ]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}", name: "showFanOut", scope: .readOnly,
-      summary: "How a fan-out fares", answers: fanOut, own: ["413"]),
+      summary: "Shows the progress of a fan-out", answers: fanOut, own: ["413"]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}/recipients/{user}", name: "traceRecipient",
-      scope: .readOnly, summary: "What became of an event for one user, and why",
-      answers: [(200, "What is known of it", shared("Trace"))], own: ["413"]),
-    brake("pause", "Stops a fan-out until it is resumed"),
-    brake("resume", "Lets a paused fan-out go on"),
-    brake("cancel", "Stops a fan-out for good"),
+      scope: .readOnly, summary: "Explains why a user did or did not get an event",
+      answers: [(200, "The explanation", shared("Trace"))], own: ["413"]),
+    brake("pause", "Pauses a fan-out until it is resumed"),
+    brake("resume", "Resumes a paused fan-out"),
+    brake("cancel", "Cancels a fan-out for good"),
   ]
 }
 
@@ -241,28 +252,36 @@ extension OpenAPIOperations {
   static let tags: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "PUT", pattern: "/v1/users/{user}/tags/{tag}", name: "tagUser", scope: .appServer,
-      summary: "The user has the tag",
+      summary: "Gives the user the tag",
       answers: [
-        (200, "The user has it", schema(#"{"type": "object", "required": ["user", "tag", "new"]}"#))
+        (
+          200,
+          "The user has the tag", schema(#"{"type": "object", "required": ["user", "tag", "new"]}"#)
+        )
       ], own: ["409"]),
     OpenAPIOperation(
       method: "DELETE", pattern: "/v1/users/{user}/tags/{tag}", name: "untagUser",
-      scope: .appServer, summary: "The user has the tag no longer",
+      scope: .appServer, summary: "Takes the tag from the user",
       answers: [
         (
-          200, "The user does not have it",
+          200, "The user does not have the tag",
           schema(#"{"type": "object", "required": ["user", "tag", "removed"]}"#)
         )
       ], own: ["409"]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/tags/{tag}", name: "showTag", scope: .readOnly,
-      summary: "How many users have a tag",
+      summary: "Counts the users with a tag",
       query: [("sample", schema(#"{"type": "integer", "minimum": 0, "maximum": 1000}"#))],
-      answers: [(200, "Counted now", schema(#"{"type": "object", "required": ["tag", "users"]}"#))]
+      answers: [
+        (
+          200,
+          "The current number", schema(#"{"type": "object", "required": ["tag", "users"]}"#)
+        )
+      ]
     ),
     OpenAPIOperation(
       method: "PATCH", pattern: "/v1/tags/{tag}", name: "changeTag", scope: .appServer,
-      summary: "Gives many users a tag, and takes it from many",
+      summary: "Gives a tag to many users, and takes it from many",
       body: .init(
         types: ["application/json"],
         schema: schema(
@@ -272,7 +291,7 @@ extension OpenAPIOperations {
           """)),
       answers: [
         (
-          200, "It is so",
+          200, "The changes are made",
           schema(#"{"type": "object", "required": ["tag", "added", "removed"]}"#)
         )
       ], own: ["409"]),

@@ -27,9 +27,8 @@ enum OpenAPISchemas {
     {"Identifier": {"type": "string", "minLength": 1,
         "maxLength": \(Keyspace.maximumIdentifierBytes),
         "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]+$",
-        "description": "At most \(Keyspace.maximumIdentifierBytes) bytes of UTF-8; a \
-    streamer's does \
-    not end in :<digits>:<digits>."},
+        "description": "At most \(Keyspace.maximumIdentifierBytes) bytes of UTF-8. A streamer's \
+    id must not end in :<digits>:<digits>."},
       "Tag": {"type": "string", "minLength": 1, "maxLength": \(Keyspace.maximumIdentifierBytes),
         "pattern": "^[ -z|~]+$", "not": {"pattern": ":[0-9]+:[0-9]+$"}},
       "Identifiers": {"type": "string", "description": "Separated by commas.",
@@ -37,22 +36,23 @@ enum OpenAPISchemas {
     (,[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32})*$"},
       "Token": {"type": "string", "minLength": 2, "maxLength": \(Platform.apns.tokens.maximumBytes),
         "pattern": "^([0-9a-fA-F]{2})+$",
-        "description": "Hex digits; also as phones print it, with spaces and <>."},
+        "description": "Hex digits, also as phones print them, with spaces and <>."},
       "EventID": {"type": "string", "minLength": 1, "maxLength": 64,
         "pattern": "^[A-Za-z0-9._:-]+$"},
       "IdempotencyKey": {"type": "string", "minLength": 1, "maxLength": 128,
         "pattern": "^[!-~]+$"},
       "Topic": {"type": "string", "minLength": 1, "maxLength": \(Binding.maximumTopicBytes),
         "pattern": "^[A-Za-z0-9.-]+$",
-        "description": "The app's bundle id, and the suffix of a push type with own tokens."},
+        "description": "The app's bundle id, with the suffix of a push type that has its own \
+    tokens."},
       "Environment": {"enum": ["production", "sandbox"]},
       "Time": {"type": "integer", "minimum": \(BindingTime.earliest),
         "maximum": \(BindingTime.latest),
-        "description": "Ms since 1970, since push exists; the future counts as now."},
+        "description": "Milliseconds since 1970. A time in the future counts as now."},
       "TimeZone": {"anyOf": [{"type": "null"}, {"type": "string",
         "pattern": "^((UTC|GMT)([+-](0[0-9]|1[01]):[0-5][0-9])?)?$"},
         {"enum": \(timeZones)}],
-        "description": "A name of the IANA database, in whatever case, or an offset."},
+        "description": "A name of the IANA database, in upper or lower case, or an offset."},
       "Problem": {"type": "object", "required": ["type", "title", "status", "detail", "request_id"],
         "properties": {"type": {"type": "string"}, "title": {"type": "string"},
           "status": {"type": "integer"}, "detail": {"type": "string"},
@@ -134,7 +134,7 @@ extension OpenAPISchemas {
             "rendered_now": {"type": "object", "properties": {"problem": {"type": "string"},
               "locale": {"type": "string"}, "bytes": {"type": "integer"},
               "shortened": {"type": "boolean"},
-              "payload": {"description": "With a key of scope app-server or admin."}}}}}
+              "payload": {"description": "Only with a key of scope app-server or admin."}}}}}
         """)
     ),
     (
@@ -146,8 +146,8 @@ extension OpenAPISchemas {
           "properties": {\(finding), "state": {"enum": ["bound", "set_aside", "gone"]},
             "environment": {"type": ["string", "null"]}, "topic": {"type": ["string", "null"]},
             "token": {"type": ["string", "null"],
-              "description": "Whole with a key of scope app-server or admin; else its first 8 \
-        digits and …"},
+              "description": "The full token with a key of scope app-server or admin, otherwise \
+        its first 8 digits and …"},
             "since_ms": {"type": ["integer", "null"]}, "apns_id": {"type": ["string", "null"]},
             "at_ms": {"type": ["integer", "null"]}, "sends": {"type": ["integer", "null"]}}}
         """)
@@ -194,8 +194,8 @@ extension OpenAPISchemas {
     parsed(
       """
       {"type": "object", "required": ["specversion", "id", "source", "type", "data"],
-        "description": "id, time and the end of type stand in for what data does not have, which \
-      may also be a string that holds it, or data_base64.",
+        "description": "If data has no id, occurred_at or type, the envelope's id, time and the \
+      end of its type are used. data may also be a string that holds the JSON, or data_base64.",
         "allOf": [
           {"anyOf": [{"required": ["time"], "properties": {
               "time": {"$ref": "#/components/schemas/Event/properties/occurred_at"}}},

@@ -88,7 +88,7 @@ package struct Conduct: Sendable, Equatable {
   /// - Parameter isDated: Apple may have said since when it is gone.
   private static func token(_ disposition: Disposition, isDated: Bool) -> String {
     switch disposition {
-    case .prune where !isDated: "kept, and quarantined if it is said on three days"
+    case .prune where !isDated: "kept, and set aside if Apple repeats it on three days"
     case .prune: "removed, unless it was bound after the timestamp"
     case .setAside: "set aside"
     default: "kept"

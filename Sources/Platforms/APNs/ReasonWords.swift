@@ -16,9 +16,9 @@ package struct ReasonWords: Sendable, Equatable {
   }
 
   package static let accepted = ReasonWords(
-    200, "Apple has taken the push; that is not a delivery",
-    "if nothing appears: is the app allowed to notify, is a focus on, is this device's token the "
-      + "app's newest?")
+    200, "Apple accepted the push, which does not mean that it was delivered",
+    "if nothing appears: may the app show notifications, is a Focus on, and is this the app's "
+      + "newest token on the device?")
 
   /// What a reason means to whoever configures, writes templates or looks after tokens.
   package init(_ reason: RejectionReason) {
@@ -42,21 +42,21 @@ package struct ReasonWords: Sendable, Equatable {
     switch reason {
     case .badDeviceToken:
       ReasonWords(
-        400, "the token is none, or belongs to the other environment",
-        "is it the whole token? One of a build from Xcode is for the sandbox, one of TestFlight "
-          + "or the App Store for production")
+        400, "the token is not valid, or belongs to the other environment",
+        "is the token complete? Tokens of builds from Xcode are for the sandbox, those of "
+          + "TestFlight and the App Store for production")
     case .deviceTokenNotForTopic:
       ReasonWords(
-        400, "the token belongs to another app than the topic names",
+        400, "the token belongs to a different app than the topic",
         "compare the topic with the bundle id of the app that printed the token")
     case .expiredToken:
       ReasonWords(
-        410, "the token has expired; a new one may stand for the device",
+        410, "the token has expired; the device may have a new one",
         "remove it if it was registered before the timestamp; the app registers again when it "
           + "starts")
     default:
       ReasonWords(
-        410, "the app no longer takes pushes for this token: removed, or its permission gone",
+        410, "the token is no longer active: the app was removed, or may not notify any more",
         "remove it if it was registered before the timestamp")
     }
   }
@@ -69,28 +69,28 @@ package struct ReasonWords: Sendable, Equatable {
     case .badCertificateEnvironment:
       ReasonWords(
         403, "the client certificate is for the other environment",
-        "a development certificate is for the sandbox alone: choose the environment it is for")
+        "a development certificate is only for the sandbox: choose the certificate's environment")
     case .expiredProviderToken:
       ReasonWords(
         403, "the provider token is older than an hour",
-        "it is renewed long before that, so look at this machine's clock")
+        "check this machine's clock, because Fanfare renews the token long before that")
     case .invalidProviderToken:
       ReasonWords(
-        403, "the provider token's signature, key id or team id is not right",
-        "do apns.key_id and apns.team_id belong to apns.key_file, is the key not revoked, and is "
+        403, "the provider token's signature, key id or team id is wrong",
+        "do apns.key_id and apns.team_id belong to apns.key_file, is the key still valid, and is "
           + "the clock right?")
     case .missingProviderToken:
       ReasonWords(
-        403, "no provider token and no client certificate came with the push",
+        403, "the push had neither a provider token nor a client certificate",
         "set apns.key_file, apns.key_id and apns.team_id")
     case .unrelatedKeyIdInToken:
       ReasonWords(
-        403, "the connection was used with a key of another team or for other topics before",
+        403, "the connection was already used with a key of another team or for other topics",
         "use one key for a connection, or a key that is for all of the team's topics")
     case .badEnvironmentKeyIdInToken:
       ReasonWords(
         403, "the key is for the other environment",
-        "choose the environment that the key was made for, or make a key for this one")
+        "choose the environment that the key was made for, or create a key for this one")
     case .tooManyProviderTokenUpdates:
       ReasonWords(
         429, "the provider token was renewed more than once in 20 minutes",
@@ -98,7 +98,7 @@ package struct ReasonWords: Sendable, Equatable {
     default:
       ReasonWords(
         403, "Apple forbids this push; it does not say why",
-        "look at the app's and the key's state in the Apple developer account")
+        "check the state of the app and of the key in the Apple developer account")
     }
   }
 
@@ -108,15 +108,17 @@ package struct ReasonWords: Sendable, Equatable {
       ReasonWords(
         429, "this device was sent too many pushes in a short time", "wait before the next one")
     case .internalServerError:
-      ReasonWords(500, "Apple's server failed", "try again; Apple says after 15 minutes")
+      ReasonWords(500, "Apple's server failed", "try again; Apple recommends after 15 minutes")
     case .serviceUnavailable:
       ReasonWords(
-        503, "Apple's service is not available", "try again; Apple says after 15 minutes")
+        503, "Apple's service is not available", "try again; Apple recommends after 15 minutes")
     case .shutdown:
       ReasonWords(
-        503, "this server of Apple's is shutting down", "try again: another one answers")
+        503, "this Apple server is shutting down", "try again: another server will answer")
     default:
-      ReasonWords(400, "the connection was idle for too long", "try again: it is a new one")
+      ReasonWords(
+        400, "the connection was idle for too long",
+        "try again: the connection will be a new one")
     }
   }
 
@@ -126,34 +128,43 @@ package struct ReasonWords: Sendable, Equatable {
       ReasonWords(400, "the collapse id is longer than 64 bytes", "shorten it")
     case .badExpirationDate:
       ReasonWords(
-        400, "apns-expiration is no time in seconds since 1970, or too far ahead",
-        "0, or a time within the next 30 days")
+        400, "apns-expiration is not a time in seconds since 1970, or is too far ahead",
+        "use 0, or a time within the next 30 days")
     case .badMessageId:
-      ReasonWords(400, "apns-id is no UUID", "leave it out, or send 8-4-4-4-12 hex digits")
+      ReasonWords(400, "apns-id is not a UUID", "leave it out, or send 8-4-4-4-12 hex digits")
     case .badPriority:
       ReasonWords(
-        400, "the priority is not 10, 5 or 1, or not one for this push type",
-        "a background push must have 5")
+        400, "the priority is not 10, 5 or 1, or is not allowed for this push type",
+        "use 5 for a background push")
     case .badTopic:
-      ReasonWords(400, "the topic is not valid", "it is the app's bundle id and a suffix")
-    case .duplicateHeaders: ReasonWords(400, "a header came twice", "look at what is in between")
+      ReasonWords(
+        400, "the topic is not valid",
+        "use the app's bundle id with the push type's suffix")
+    case .duplicateHeaders:
+      ReasonWords(
+        400,
+        "the request had a header twice", "check what is between this machine and Apple")
     case .invalidPushType:
       ReasonWords(400, "there is no such push type", "choose one of Apple's")
     case .missingDeviceToken:
-      ReasonWords(400, "the path names no device", "it is /3/device/ and the token")
+      ReasonWords(400, "the path names no device", "the path is /3/device/ and the token")
     case .missingTopic:
       ReasonWords(400, "apns-topic is missing, or the certificate has several", "name the app")
     case .payloadEmpty: ReasonWords(400, "there is no payload", "send a JSON object with aps")
     case .topicDisallowed:
       ReasonWords(
         400, "pushes to this topic are not allowed",
-        "does the key's team own the bundle id, has the app the push capability, and does the "
-          + "topic's suffix fit the push type?")
-    case .badPath: ReasonWords(404, "there is no such path", "it is /3/device/ and the token")
-    case .methodNotAllowed: ReasonWords(405, "the method is not POST", "look at what is in between")
+        "does the key's team own the bundle id, does the app have the push capability, and does "
+          + "the topic's suffix fit the push type?")
+    case .badPath: ReasonWords(404, "there is no such path", "the path is /3/device/ and the token")
+    case .methodNotAllowed:
+      ReasonWords(
+        405, "the method is not POST",
+        "check what is between this machine and Apple")
     default:
       ReasonWords(
-        413, "the payload is over Apple's limit", "at most 4,096 bytes, of voip pushes 5,120")
+        413, "the payload is over Apple's limit",
+        "use at most 4,096 bytes, or 5,120 for voip pushes")
     }
   }
 
@@ -161,25 +172,27 @@ package struct ReasonWords: Sendable, Equatable {
     switch reason {
     case .unrenderable:
       ReasonWords(
-        nil, "the payload could not be fitted into Apple's limit",
+        nil, "the payload could not be shortened to Apple's limit",
         "shorten the template's texts, or name one in shorten")
     case .noRoute:
       ReasonWords(nil, "no server is configured for the device's environment", "set its host")
     case .unanswered:
       ReasonWords(
-        nil, "it was sent and never answered; it may have arrived",
-        "is Apple's service, or the way to it, in trouble?")
+        nil, "the push was sent and never answered; it may have arrived",
+        "does Apple's service, or the network in between, have a fault?")
     case .unwritable:
       ReasonWords(
-        nil, "it had to wait, and Kafka took no record with it", "look at the topics' limits")
+        nil,
+        "the push had to wait, and Kafka did not accept a record with "
+          + "it", "check the topics' limits")
     case .proxyAnswered:
       ReasonWords(
-        nil, "a proxy on the way to Apple answered, and not Apple",
-        "what is at apns.*.host, and between it and this machine? the log has the status")
+        nil, "a proxy answered instead of Apple",
+        "check apns.*.host and what is between it and this machine; the log has the status")
     default:
       ReasonWords(
         nil, "Apple does not document this answer",
-        "is it Apple that answers, or something in between?")
+        "check whether Apple answers, or something in between")
     }
   }
 }

@@ -2,140 +2,146 @@ extension SettingTable {
   static let apns: [SettingKey] = [
     .text(
       "apns.production.host", \.apns.production.host, default: "api.push.apple.com", .host,
-      "For tokens of apps from the App Store and TestFlight."),
+      "The host for tokens of apps from the App Store and TestFlight."),
     .integer(
-      "apns.production.port", \.apns.production.port, default: 443, 1...65_535, "443, or 2197."),
+      "apns.production.port", \.apns.production.port, default: 443, 1...65_535,
+      "Apple listens on 443 and on 2197."),
     .choice(
       "apns.production.interface", \.apns.production.interface, default: .http2,
-      "http2. binary is the legacy interface that Apple retired in 2021: only for a private "
-        + "gateway that still speaks it (docs/legacy.md)."),
+      "Use http2. binary is the legacy interface that Apple retired in 2021; use it only for a "
+        + "private gateway that still speaks it (docs/legacy.md)."),
     .text(
       "apns.production.broadcast_host", \.apns.production.broadcast.host,
       default: "api.push.apple.com", .host,
-      "Broadcasts to channels (fanfare channel send). Apple's samples say "
-        + "api-broadcast.push.apple.com, its text says this."),
+      "The host for broadcasts to channels (fanfare channel send). Apple's samples use "
+        + "api-broadcast.push.apple.com; its text names this host."),
     .integer(
       "apns.production.broadcast_port", \.apns.production.broadcast.port, default: 443, 1...65_535,
-      "443, or 2197."),
+      "Apple listens on 443 and on 2197."),
     .text(
       "apns.production.channels_host", \.apns.production.channels.host,
       default: "api-manage-broadcast.push.apple.com", .host,
-      "Where channels are made, listed and deleted (fanfare channel)."),
+      "The host that creates, lists and deletes channels (fanfare channel)."),
     .integer(
       "apns.production.channels_port", \.apns.production.channels.port, default: 2_196, 1...65_535,
-      "Apple's for production."),
+      "Apple's port for production."),
     .text(
       "apns.sandbox.host", \.apns.sandbox.host, default: "api.sandbox.push.apple.com", .host,
-      "For tokens of apps run from Xcode."),
-    .integer("apns.sandbox.port", \.apns.sandbox.port, default: 443, 1...65_535, "443, or 2197."),
+      "The host for tokens of apps that run from Xcode."),
+    .integer(
+      "apns.sandbox.port", \.apns.sandbox.port, default: 443, 1...65_535,
+      "Apple listens on 443 and on 2197."),
     .text(
       "apns.sandbox.broadcast_host", \.apns.sandbox.broadcast.host,
       default: "api.sandbox.push.apple.com", .host,
-      "The same for the sandbox; Apple's samples say api-broadcast.sandbox.push.apple.com."),
+      "The host for broadcasts in the sandbox. Apple's samples use "
+        + "api-broadcast.sandbox.push.apple.com."),
     .integer(
       "apns.sandbox.broadcast_port", \.apns.sandbox.broadcast.port, default: 443, 1...65_535,
-      "443, or 2197."),
+      "Apple listens on 443 and on 2197."),
     .text(
       "apns.sandbox.channels_host", \.apns.sandbox.channels.host,
       default: "api-manage-broadcast.sandbox.push.apple.com", .host,
-      "Where the sandbox's channels are made, listed and deleted."),
+      "The host that creates, lists and deletes the sandbox's channels."),
     .integer(
       "apns.sandbox.channels_port", \.apns.sandbox.channels.port, default: 2_195, 1...65_535,
-      "Apple's for the sandbox."),
+      "Apple's port for the sandbox."),
     .choice(
       "apns.sandbox.interface", \.apns.sandbox.interface, default: .http2,
-      "As apns.production.interface."),
+      "The same as apns.production.interface, for the sandbox."),
     .duration(
       "apns.binary_accepted_after", \.apns.binaryAcceptedAfter, default: .seconds(2),
       .milliseconds(100)...(.seconds(60)),
-      "Legacy: what a gateway of the binary interface has had for so long without a word is taken "
-        + "for accepted."),
+      "Legacy: a push counts as accepted if the gateway of the binary interface has not reported "
+        + "an error for this long."),
     .path(
       "apns.ca_file", \.apns.caFile, example: "/etc/fanfare/simulator/ca.pem",
       "PEM certificates to trust instead of the system's, for a simulator."),
     .text(
       "apns.proxy.host", \.apns.proxy.host, example: "proxy.internal", .host,
-      "An HTTP proxy that leads to Apple (CONNECT); TLS goes through it to Apple's own servers."),
+      "An HTTP proxy that leads to Apple (CONNECT). TLS goes through it to Apple's own servers."),
     .integer(
       "apns.proxy.port", \.apns.proxy.port, default: 3_128, 1...65_535, "The proxy's port."),
     .text(
       "apns.proxy.username", \.apns.proxy.username, example: "fanfare", .any,
-      "For a proxy that wants to know who we are (Basic). It hears both in the clear."),
+      "The user name for a proxy that needs a login (Basic). Name and password are sent to it in "
+        + "the clear."),
     .secret(
-      "apns.proxy.password", \.apns.proxy.password, "Better kept in a file: see password_file."),
+      "apns.proxy.password", \.apns.proxy.password,
+      "The proxy's password. It is safer in a file: see password_file."),
     .secretFile(
       "apns.proxy.password_file", of: "apns.proxy.password", example: "/run/secrets/proxy-password",
       "A file that holds the proxy's password, up to 4 KiB."),
     .path(
       "apns.key_file", \.apns.keyFile, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
-      "The .p8 key from the Apple developer account, or a directory with one. Needed to send, with "
-        + "team_id. A worker uses another that is put in its place within 15 s."),
+      "The .p8 key from the Apple developer account, or a directory with one. It is needed for "
+        + "sending, with team_id. If you replace it, workers use the new key within 15 s."),
     .text(
       "apns.key_id", \.apns.keyID, example: "ABC123DEFG", .appleIdentifier,
-      "The key's id. Not needed while the file has the name that Apple gives, "
-        + "AuthKey_<key id>.p8."),
+      "The key's id. It is not needed if the file has Apple's name for it, AuthKey_<key id>.p8."),
     .text(
       "apns.team_id", \.apns.teamID, example: "DEF123GHIJ", .appleIdentifier,
       "The id of the team that the key belongs to."),
     .path(
       "apns.certificate_file", \.apns.certificateFile, example: "/run/secrets/apns.p12",
-      "In the place of a key: a certificate of Apple's with its private key, PKCS#12 or PEM. A "
-        + "worker uses another that is put in its place within 15 s."),
+      "Apple's certificate with its private key, PKCS#12 or PEM, instead of a key. If you replace "
+        + "it, workers use the new certificate within 15 s."),
     .path(
       "apns.certificate_key_file", \.apns.certificateKeyFile, example: "/run/secrets/tls.key",
-      "The certificate's private key, PEM, where certificate_file does not hold it."),
+      "The certificate's private key (PEM), if certificate_file does not hold it."),
     .path(
       "apns.certificate_passphrase_file", \.apns.certificatePassphraseFile,
       example: "/run/secrets/apns-passphrase",
       "The passphrase of certificate_file, if it has one."),
     .records(
       "apns.apps", \.apns.apps, fields: CredentialFields.kinds, CredentialFields.records,
-      "Apps with credentials of their own, by bundle id: {com.example.app: {key_file: a.p8, "
-        + "team_id: DEF123GHIJ}}, or with a certificate_file. All others go with those above, if "
+      "Apps with their own credentials, by bundle id: {com.example.app: {key_file: a.p8, team_id: "
+        + "DEF123GHIJ}}, or with a certificate_file. All other apps use the credentials above, if "
         + "there are any."),
     .duration(
       "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(40)...minutes(59),
-      "How old a provider token becomes. Apple refuses more than one in 20 min, and one older "
-        + "than an hour. Workers with one key and one lifetime use the very same tokens."),
+      "How long a provider token is used. Apple refuses tokens that are older than an hour, and "
+        + "more than one new token in 20 min. Workers with the same key and the same lifetime use "
+        + "the same tokens."),
     .integer(
       "apns.connections_per_lane", \.apns.connectionsPerLane, default: 2, 1...64,
-      "Connections of a lane to each of the two servers."),
+      "How many connections a lane keeps to each of the two servers."),
     .integer(
       "apns.connections_per_lane_maximum", \.apns.connectionsPerLaneMaximum, default: 4, 1...64,
-      "A lane opens another connection each time that all it has to a server were full for 2 s "
-        + "while pushes waited, up to so many, or connections_per_lane if that is more; one that "
-        + "was not needed for 5 min goes."),
+      "The largest number of connections of a lane to a server, unless connections_per_lane is "
+        + "higher. A lane opens another connection when all of them were full for 2 s while pushes "
+        + "waited. It closes one that was not needed for 5 min."),
     .integer(
       "apns.streams_per_connection", \.apns.streamsPerConnection, default: 500, 1...10_000,
-      "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
-        + "it. More costs memory and hardly speed."),
+      "The largest number of pushes in flight on a connection. A lower limit of the server is "
+        + "obeyed. A higher value costs memory and hardly adds speed."),
     .integer(
       "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 1_024, 16...65_536,
-      "Rendered pushes of an environment that wait for a free stream, up to 5 KiB each. The "
-        + "events under way share them, those of one shard as many of their own; one that has "
-        + "its share reads no further page."),
+      "How many rendered pushes of an environment may wait for a free stream, at up to 5 KiB each. "
+        + "Events in progress share this number, and events with one shard share the same number "
+        + "again. An event that has used its share reads no further page."),
     .duration(
       "apns.request_timeout", \.apns.requestTimeout, default: .seconds(30),
       .seconds(1)...minutes(5),
-      "A push unanswered for so long is given up on this connection and tried again on "
-        + "another, a few times."),
+      "A push that is not answered within this time is sent again on another connection, a few "
+        + "times at most."),
     .duration(
       "apns.connect_timeout", \.apns.connectTimeout, default: .seconds(10),
       .milliseconds(100)...(.seconds(60)),
-      "For the TCP connection and the TLS handshake together."),
+      "The time limit for the TCP connection and the TLS handshake together."),
     .duration(
       "apns.ping_interval", \.apns.pingInterval, default: minutes(60),
       minutes(1)...minutes(24 * 60),
-      "A connection idle for so long is asked whether it lives. Apple advises about an hour."),
+      "After this time an idle connection is tested with a PING. Apple advises about an hour."),
     .duration(
       "apns.retry.initial", \.apns.retry.initial, default: .milliseconds(200),
       .milliseconds(10)...minutes(15),
-      "The first pause before a push is tried again after 429 or 5xx, or a connection after "
-        + "it was lost; it doubles, with jitter, until the event expires."),
+      "The first pause before a push is sent again after 429 or 5xx, or before a lost connection "
+        + "is replaced. It doubles each time, with jitter, until the event expires."),
     .duration(
       "apns.retry.maximum", \.apns.retry.maximum, default: .seconds(30),
       .milliseconds(10)...minutes(15),
-      "The longest pause. Apple's advice for 5xx is 15 min, by when most news is old."),
+      "The longest pause. Apple advises 15 min after a 5xx, but most news is old by then."),
   ]
 }
 

@@ -2,14 +2,14 @@ extension SettingTable {
   static let audience: [SettingKey] = [
     .integer(
       "audience.page_size", \.audience.pageSize, default: 512, 16...4_096,
-      "Recipients fetched and rendered at a time, about. Below 16 round trips cost more than "
-        + "pushes; above 4,096 a page takes megabytes in each lane. Of large events on a Redis "
-        + "Cluster a page is as many times larger as there are masters, but, unless this is, no "
-        + "larger than 1,024."),
+      "About how many recipients are fetched and rendered at a time. Below 16, round trips cost "
+        + "more than pushes; above 4,096, a page takes megabytes in each lane. For large events on "
+        + "a Redis Cluster, this is multiplied by the number of masters, up to 1,024 (or this "
+        + "value if it is higher)."),
     .text(
       "audience.plain_set_key", \.audience.plainSetKey, example: "\"followers:{streamer}\"",
       .streamerPattern,
-      "Where another system keeps a streamer's followers in one plain set, that set's "
-        + "key; read for streamers that have no shards of their own."),
+      "The key of the plain set in which another system keeps a streamer's followers. It is read "
+        + "for streamers without shards."),
   ]
 }

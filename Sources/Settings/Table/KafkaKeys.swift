@@ -5,55 +5,56 @@ extension SettingTable {
     .list(
       "kafka.bootstrap_servers", \.kafka.bootstrapServers, default: ["127.0.0.1:9092"],
       .hostAndPort,
-      "Brokers to begin with; the others are learned from them."),
+      "The first brokers to contact; the client learns the others from them."),
     .text(
       "kafka.group", \.kafka.group, default: "fanfare", .identifier,
-      "The consumer group: workers of one group share the work."),
+      "The consumer group. Workers of one group share the work."),
     .bool(
       "kafka.static_membership", \.kafka.staticMembership, default: false,
-      "This worker keeps its partitions while it is restarted, if it is back under the same "
-        + "worker.id within session_timeout, which is to be longer than a restart then: no other "
-        + "worker notices. One that does not come back keeps them as long, also after a stop."),
+      "A worker keeps its partitions during a restart if it comes back under the same worker.id "
+        + "within session_timeout, and the others notice nothing. Make session_timeout longer than "
+        + "a restart. A worker that does not come back also keeps its partitions for that time, "
+        + "even after a normal stop."),
     .text(
       "kafka.client_id", \.kafka.clientID, default: "fanfare", .identifier,
-      "What brokers call this client in their logs and quotas."),
+      "The name of this client in the brokers' logs and quotas."),
     .text(
       "kafka.topics.events", \.kafka.topics.events, default: "notify-followers", .topic,
-      "Events that the live backend writes."),
+      "The events that the backend writes."),
     .text(
       "kafka.topics.segments", \.kafka.topics.segments, default: "notify-followers.segments",
       .topic,
-      "Segments of large events; its partitions are what workers divide among them."),
+      "Segments of large events. Workers divide the partitions of this topic among them."),
     .text(
       "kafka.topics.bulk_segments", \.kafka.topics.bulkSegments,
       default: "notify-followers.segments.bulk", .topic,
-      "Segments of events with more than 64 of them, so that no other event stands behind these."),
+      "Segments of events that have more than 64, so that other events do not wait behind them."),
     .text(
       "kafka.topics.dead_letters", \.kafka.topics.deadLetters,
       default: "notify-followers.dead-letters", .topic,
-      "Records that could not be understood, as they were, with headers that say why."),
+      "Records that could not be processed, unchanged, with headers that give the reason."),
     .text(
       "kafka.topics.stragglers", \.kafka.topics.stragglers,
       default: "notify-followers.stragglers", .topic,
-      "Pushes that only wait for another try, out of their segment's way."),
+      "Pushes that wait for another try, so that their segments can finish without them."),
     .text(
       "kafka.topics.tokens", \.kafka.topics.tokens, example: "notify-followers.tokens", .topic,
-      "What becomes of tokens otherwise than by their users' word, for a backend that keeps "
-        + "devices too: taken out, set aside, moved, given back. Nobody is told unless it is set."),
+      "News of tokens that were removed, set aside, moved or restored without a request of their "
+        + "user, for a backend that stores devices too. Without this topic no news is written."),
     .choice(
       "kafka.security.protocol", \.kafka.security.securityProtocol, default: .plaintext,
-      "How brokers are spoken to. With TLS their certificate and host name are always checked."),
+      "The protocol of the brokers. With TLS, their certificate and host name are always checked."),
     .choice(
       "kafka.security.mechanism", \.kafka.security.mechanism, example: .scramSHA512,
-      "How to log in; needed with sasl_plaintext and sasl_ssl. Credentials of GSSAPI (Kerberos) "
-        + "and OAUTHBEARER (OpenID Connect) are in kafka.properties: sasl.kerberos.…, "
+      "How to log in; needed with sasl_plaintext and sasl_ssl. For GSSAPI (Kerberos) and "
+        + "OAUTHBEARER (OpenID Connect), put the credentials in kafka.properties: sasl.kerberos.…, "
         + "sasl.oauthbearer.…."),
     .text(
       "kafka.security.username", \.kafka.security.username, example: "fanfare", .any,
       "Needed with PLAIN and SCRAM."),
     .secret(
       "kafka.security.password", \.kafka.security.password,
-      "Needed with PLAIN and SCRAM. Better kept in a file: see password_file."),
+      "Needed with PLAIN and SCRAM. It is safer in a file: see password_file."),
     .secretFile(
       "kafka.security.password_file", of: "kafka.security.password",
       example: "/run/secrets/kafka-password", "A file that holds the password, up to 4 KiB."),
@@ -63,28 +64,28 @@ extension SettingTable {
     .duration(
       "kafka.fetch_wait_maximum", \.kafka.fetchWaitMaximum, default: .milliseconds(100),
       .milliseconds(1)...(.seconds(5)),
-      "How long a broker holds a fetch open when there is nothing to read; a new event "
-        + "ends it at once. Longer saves nothing."),
+      "How long a broker holds a fetch open when there is nothing to read. A new event ends the "
+        + "fetch at once, so a longer time saves nothing."),
     .duration(
       "kafka.session_timeout", \.kafka.sessionTimeout, default: .seconds(6),
       .seconds(6)...(.seconds(30 * 60)),
-      "A worker silent for so long loses its partitions to the others. Until then a group waits "
-        + "for one that was killed, or that Kafka still knows from before an outage. Brokers take "
-        + "6 s to 30 min (group.min/max.session.timeout.ms)."),
+      "A worker that is silent for this long loses its partitions to the others. Until then the "
+        + "group waits for a worker that was killed, or that Kafka remembers from before an "
+        + "outage. Brokers accept 6 s to 30 min (group.min/max.session.timeout.ms)."),
     .duration(
       "kafka.heartbeat_interval", \.kafka.heartbeatInterval, default: .seconds(1),
       .milliseconds(100)...(.seconds(60)),
-      "How long a group may wait for this worker in a rebalance; at most a third of the "
-        + "session time-out is used."),
+      "How long the group may wait until this worker notices a rebalance. At most a third of "
+        + "session_timeout is used."),
     .size(
       "kafka.maximum_event_bytes", \.kafka.maximumEventBytes, default: 64 << 10,
       (1 << 10)...(1 << 20),
-      "A larger event goes to the dead letters without being parsed. Brokers take 1 MiB "
-        + "a record, and a segment carries its event with it."),
+      "A larger event goes to the dead letters without being parsed. Brokers accept 1 MiB for each "
+        + "record, and a segment contains its event."),
     .map(
       "kafka.properties", \.kafka.properties, KafkaProperties.complaint,
-      "Anything else for librdkafka, by its own names. What has a key here, and what the "
-        + "delivery promise rests on, is refused."),
+      "Other properties of librdkafka, under its own names. Properties that have a key here, or "
+        + "that the delivery guarantee depends on, are refused."),
   ]
 }
 

@@ -1,9 +1,9 @@
 extension SettingTable {
   static let log: [SettingKey] = [
     .choice(
-      "log.level", \.log.level, default: .info, "The least important lines that are written."),
+      "log.level", \.log.level, default: .info, "The lowest level that is written."),
     .choice(
       "log.format", \.log.format, default: .auto,
-      "auto: text on a terminal, JSON lines otherwise."),
+      "The format of the lines. auto means text on a terminal, and JSON lines otherwise."),
   ]
 }

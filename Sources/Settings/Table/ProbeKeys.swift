@@ -2,9 +2,10 @@ extension SettingTable {
   static let probes: [SettingKey] = [
     .text(
       "probes.host", \.probes.host, default: "127.0.0.1", .host,
-      "The address to listen on. Pods are asked from outside: 0.0.0.0 there."),
+      "The address to listen on. Use 0.0.0.0 in a pod, because probes come from outside."),
     .integer(
       "probes.port", \.probes.port, default: 0, 0...65_535,
-      "/livez, /readyz?verbose, /startupz, and /metrics for Prometheus. 0 means none of them."),
+      "The port of /livez, /readyz?verbose, /startupz, and /metrics for Prometheus. 0 switches "
+        + "them off."),
   ]
 }

@@ -16,20 +16,21 @@ package enum SettingTable {
 
   /// A sentence that introduces a group.
   static let groupExplanations: [String: String] = [
-    "kafka": "Where events come from, and where the segments of large ones travel.",
-    "redis": "Who follows whom, on which devices, and what dashboards read.",
+    "kafka": "Where events come from, and where segments of large events are queued.",
+    "redis": "Where followers, devices and counters for dashboards are stored.",
     "audience": "How followers are read.",
-    "rules": "Whom an event may reach. What is off costs nothing.",
-    "templates": "What the pushes say.",
-    "apns": "Apple's push service, or whatever stands for it.",
-    "lanes": "Threads: a lane owns its connections, timers and buffers and shares nothing.",
-    "events": "How long news stays news.",
-    "devices": "When devices that Apple calls gone are removed.",
-    "limits": "How much is sent in a second, by all workers together, whatever Apple takes.",
-    "worker": "This process, as others see it.",
-    "api": "What backends ask of `fanfare api`, over HTTP.",
-    "probes": "Whether this process lives and is ready, and what it measures, over HTTP.",
-    "log": "Lines on standard error.",
+    "rules": "Who may get an event. A rule that is off costs nothing.",
+    "templates": "The texts of the pushes.",
+    "apns": "Apple's push service, or a server in its place.",
+    "lanes": "The worker's threads. A lane owns its connections, timers and buffers, and shares "
+      + "nothing.",
+    "events": "How long events live, and what is kept of them.",
+    "devices": "When devices that Apple reports as gone are removed.",
+    "limits": "How many pushes all workers together send in a second at most.",
+    "worker": "The name and the heartbeat of this process.",
+    "api": "The HTTP server of `fanfare api`, for backends.",
+    "probes": "Health checks and metrics of this process, over HTTP.",
+    "log": "The log on standard error.",
   ]
 
   /// For the sections: `minutes(50)`.

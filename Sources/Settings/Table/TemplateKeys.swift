@@ -2,11 +2,12 @@ extension SettingTable {
   static let templates: [SettingKey] = [
     .path(
       "templates.directory", \.templates.directory, default: "templates",
-      "Holds one .yaml file for each template, named after it. Next to this file unless absolute."),
+      "The directory with one .yaml file for each template, which has the template's name. A "
+        + "relative path begins at this file."),
     .duration(
       "templates.unknown_wait", \.templates.unknownWait, default: minutes(5), .zero...minutes(60),
-      "An event whose template this worker has not loaded rests so long, and no longer than it "
-        + "lives: new templates come with new workers, one after the other. Then it goes to the "
-        + "dead letters."),
+      "How long an event waits if this worker does not know its template, but at most until it "
+        + "expires: during a rollout, workers get a new template one after the other. Then the "
+        + "event goes to the dead letters."),
   ]
 }

@@ -6,70 +6,69 @@ package enum EventSchema {
       "$schema": "https://json-schema.org/draft/2020-12/schema",
       "$id": "urn:fanfare:event",
       "title": "A streamer went live",
-      "description": "The value of a record on the topic notify-followers; its key is streamer.id \
-    (or none). One JSON document in UTF-8 of at most 64 KiB (kafka.maximum_event_bytes), without \
-    byte-order mark, without a name twice in one object, without \\\\u0000. streamer, stream and \
-    data hold at most 63 values together. What does not fit goes to the dead letters, with the \
-    reason in its headers.",
+      "description": "The value of a record on the topic notify-followers. The record's key is \
+    streamer.id, or none. The value is one JSON document in UTF-8 of at most 64 KiB \
+    (kafka.maximum_event_bytes), without a byte-order mark, duplicate names in an object, or \
+    \\\\u0000. streamer, stream and data together hold at most 63 values. A record that breaks \
+    these rules goes to the dead letters, with the reason in its headers.",
       "type": "object",
       "required": ["id", "app", "streamer", "stream", "occurred_at"],
       "additionalProperties": false,
       "properties": {
         "type": {
           "description": "What happened. The end of a stream is stream.ended, a document with \
-    type, streamer.id, stream.id and occurred_at, which docs/events.md describes.",
+    type, streamer.id, stream.id and occurred_at (see docs/events.md).",
           "type": "string",
           "pattern": "^stream\\\\.live$",
           "default": "stream.live"
         },
         "id": {
-          "description": "Names the event for good: a second one with the same id is dropped. \
-    Templates know it as event.id.",
+          "description": "The event's unique id: a second event with the same id is dropped. \
+    Templates use it as event.id.",
           "type": "string",
           "pattern": "^[A-Za-z0-9._:-]{1,64}$"
         },
         "app": {
-          "description": "Bundle id of the app. With the suffix of the template's push type it is \
-    the topic whose devices are addressed.",
+          "description": "The app's bundle id. With the suffix of the template's push type, it is \
+    the topic of the devices that get the push.",
           "type": "string",
           "pattern": "^[A-Za-z0-9.-]{1,255}$"
         },
         "streamer": {
-          "description": "Who went live; every member is a template field, streamer.name for \
-    example.",
+          "description": "The streamer who went live. Every member is a template field, such as \
+    streamer.name.",
           "$ref": "#/$defs/values",
           "required": ["id"],
           "properties": {
             "id": {
-              "description": "1 to 128 bytes in UTF-8. Does not end in :<digits>:<digits>, which \
-    names a follower shard.",
+              "description": "1 to 128 bytes in UTF-8. It must not end in :<digits>:<digits>, \
+    which names a shard of followers.",
               "$ref": "#/$defs/identifier",
               "not": { "pattern": ":[0-9]+:[0-9]+$" }
             }
           }
         },
         "stream": {
-          "description": "The broadcast; every member is a template field, stream.title for \
-    example.",
+          "description": "The stream. Every member is a template field, such as stream.title.",
           "$ref": "#/$defs/values",
           "required": ["id"],
           "properties": { "id": { "$ref": "#/$defs/identifier" } }
         },
         "data": {
-          "description": "Anything else that templates name, as data.<name>.",
+          "description": "Other values for templates, which use them as data.<name>.",
           "$ref": "#/$defs/names",
           "additionalProperties": { "$ref": "#/$defs/valueOrStructure" }
         },
         "template": {
-          "description": "Name of a template in Config/templates.",
+          "description": "The name of a template in Config/templates.",
           "type": "string",
           "pattern": "^[a-z0-9-]{1,64}$",
           "default": "go-live"
         },
         "occurred_at": {
-          "description": "RFC 3339, years 1970 to 9999, no leap seconds; at most ten minutes \
-    ahead of the worker's clock. Templates know it as event.occurred_at, and the end as \
-    event.expires_at, in whole seconds since 1970.",
+          "description": "A time of RFC 3339, in the years 1970 to 9999, without leap seconds, and \
+    at most ten minutes ahead of the worker's clock. Templates use it as event.occurred_at, and \
+    the expiry as event.expires_at, in whole seconds since 1970.",
           "type": "string",
           "format": "date-time",
           "pattern": "^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([0\
@@ -77,17 +76,17 @@ package enum EventSchema {
     $"
         },
         "expires_in": {
-          "description": "Seconds from occurred_at after which nothing is sent any more; a whole \
-    number.",
+          "description": "The event's lifetime from occurred_at, in whole seconds. Nothing is sent \
+    after it.",
           "type": "integer",
           "minimum": 1,
           "maximum": 2592000,
           "default": 900
         },
         "audience": {
-          "description": "Whom the event addresses; unless given, the streamer's followers: users \
-    by name, or those for whom an expression of tags holds. It must say who is meant: a not stands \
-    in an and, beside something else.",
+          "description": "The users whom the event addresses; by default the streamer's followers. \
+    It lists users by id, or is an expression of tags. It must include somebody: a not is only \
+    allowed in an and, beside something that is not negated.",
           "anyOf": [
             {
               "type": "object",
@@ -143,8 +142,8 @@ package enum EventSchema {
           ]
         },
         "pushes_per_second": {
-          "description": "No more pushes of this event in a second, by all workers together; a \
-    whole number.",
+          "description": "The event's limit of pushes a second, for all workers together; a whole \
+    number.",
           "type": "integer",
           "minimum": 1,
           "maximum": 1000000
@@ -152,8 +151,8 @@ package enum EventSchema {
       },
       "$defs": {
         "identifier": {
-          "description": "1 to 128 bytes in UTF-8 without control characters and braces: it \
-    becomes part of Redis keys.",
+          "description": "1 to 128 bytes in UTF-8, without control characters and braces, because \
+    it becomes part of Redis keys.",
           "type": "string",
           "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,128}$"
         },
@@ -192,7 +191,7 @@ package enum EventSchema {
           ]
         },
         "some": {
-          "description": "Says who is meant.",
+          "description": "An expression that includes somebody.",
           "anyOf": [
             { "$ref": "#/$defs/list" },
             {
@@ -225,7 +224,8 @@ package enum EventSchema {
           ]
         },
         "part": {
-          "description": "Of whomever it speaks, something beside it says who is meant.",
+          "description": "An expression that may only exclude users, because something beside it \
+    includes them.",
           "anyOf": [
             { "$ref": "#/$defs/list" },
             {
@@ -256,7 +256,7 @@ package enum EventSchema {
         },
         "values": { "$ref": "#/$defs/names", "additionalProperties": { "$ref": "#/$defs/value" } },
         "value": {
-          "description": "Text of at most 1024 bytes in UTF-8, a number (a whole one within 64 \
+          "description": "A text of at most 1024 bytes in UTF-8, a number (whole numbers within 64 \
     bits, signed), or a boolean.",
           "type": ["string", "number", "boolean"],
           "pattern": "^[^\\\\u0000]*$",

@@ -4,14 +4,16 @@ package enum ProcessMetrics {
     "fanfare_log_lines_total", .counter, "Lines of the log, by level.", labels: ["level"])
   package static let droppedLogLines = MetricFamily(
     "fanfare_log_lines_dropped_total", .counter,
-    "Lines of the log that standard error did not take: a pipe that nobody reads, a full disk.")
+    "Lines of the log that standard error did not take, because nobody reads the pipe or the disk "
+      + "is full.")
   package static let cpu = MetricFamily(
-    "process_cpu_seconds_total", .counter, "CPU of all threads, in user mode and in the kernel.")
+    "process_cpu_seconds_total", .counter,
+    "CPU time of all threads, in user mode and in the kernel.")
   package static let startTime = MetricFamily(
     "process_start_time_seconds", .gauge,
-    "When the process started, in seconds since 1970: it changes with each restart.")
+    "When the process started, in seconds since 1970.")
   package static let resident = MetricFamily(
-    "process_resident_memory_bytes", .gauge, "Memory that is resident.")
+    "process_resident_memory_bytes", .gauge, "Resident memory.")
 
   /// In the order of the text.
   package static let all = [logLines, droppedLogLines, cpu, startTime, resident]

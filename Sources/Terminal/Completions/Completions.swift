@@ -32,7 +32,7 @@ extension Program {
 
 extension Verb {
   private static let shell = Argument(
-    required: "shell", ValueParser<Shell>.choice(), help: "The shell to write the script for")
+    required: "shell", ValueParser<Shell>.choice(), help: "The shell that the script is for")
 
   /// `completions bash|zsh|fish`, ready for a program's verbs.
   package static func completions(program: String) -> Verb {
@@ -40,12 +40,13 @@ extension Verb {
       "completions", summary: "Print a completion script for bash, zsh or fish",
       arguments: [shell],
       examples: [
-        Example("source <(\(program) completions bash)", "Complete in this shell"),
+        Example("source <(\(program) completions bash)", "Load completions in this shell"),
         Example(
-          "\(program) completions zsh > \"${fpath[1]}/_\(program)\"", "Complete in every zsh"),
+          "\(program) completions zsh > \"${fpath[1]}/_\(program)\"",
+          "Install completions for zsh"),
         Example(
           "\(program) completions fish > ~/.config/fish/completions/\(program).fish",
-          "Complete in every fish"),
+          "Install completions for fish"),
       ], exitCodes: [.ok]
     ) { invocation in
       invocation.output.write(invocation.program.completions(for: invocation[shell]))

@@ -80,7 +80,7 @@ struct HelpText {
     let shared =
       program.options + Program.builtIn + (chain.isEmpty ? [Program.versionOption] : [])
     section(
-      own.isEmpty ? "Options" : "Everywhere", shared.filter { !$0.isHidden }.map(Self.entry))
+      own.isEmpty ? "Options" : "Global options", shared.filter { !$0.isHidden }.map(Self.entry))
   }
 
   private static func entry(_ option: OptionDeclaration) -> Entry {
@@ -105,7 +105,7 @@ struct HelpText {
       let grouped = isLong ? Int(defaultText).map(Figures.grouped) : nil
       hints.append("default " + (grouped ?? defaultText))
     }
-    if let environment { hints.append("also \(environment)") }
+    if let environment { hints.append("env: \(environment)") }
     return hints.isEmpty ? "" : " (\(hints.joined(separator: "; ")))"
   }
 
@@ -133,7 +133,7 @@ struct HelpText {
 
   private mutating func writeTail() {
     text += "\n"
-    paragraph("'\(program.name) <verb> --help' tells more about a verb.")
+    paragraph("Run '\(program.name) <verb> --help' for more about a verb.")
     if !program.epilogue.isEmpty { paragraph(program.epilogue) }
   }
 
