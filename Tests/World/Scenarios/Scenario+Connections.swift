@@ -26,7 +26,7 @@ extension Scenario {
     marked(
       "closing-tokens-100", "one token in a hundred may end its connection",
       [
-        .exactly(.rejected("e1"), 20), .most(.doubled, 400), .most(.settled, 30),
+        .exactly(.rejected("e1"), 20), .most(.doubled, 400), .most(.settled, 90),
         .least(.goodput, 0.4),
       ], answer: "0dc0", every: 100),
     marked(
@@ -37,6 +37,20 @@ extension Scenario {
       "silent-tokens-100", "one token in a hundred may never be answered",
       [.exactly(.rejected("e1"), 20), .exactly(.doubled, 0), .least(.goodput, 0.5)],
       answer: "0fff", every: 100),
+    Scenario(
+      "refused-3s-grown", "an outage costs none of the connections that a lane has opened",
+      on: .usual {
+        $0.workers = 3
+        $0.mostConnections = 4
+        $0.audiences = [ScenarioAudience(1, followers: 30_000, shards: 64)]
+      },
+      actions: [
+        .at(.seconds(8), .appleRefusesConnections(true)), .at(.seconds(8), .cutApple),
+        .at(.seconds(11), .appleRefusesConnections(false)),
+      ],
+      bounds: .nobodyLost + [
+        .most(.lastPush("e1"), 20), .exactly(.rejected("e1"), 0), .most(.doubled, 600),
+      ]),
     Scenario(
       "refused-3s", "the full rate is back within two seconds of an outage's end",
       on: .usual {
