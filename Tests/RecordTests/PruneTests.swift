@@ -44,6 +44,26 @@ import Testing
     }
   }
 
+  /// The answer of a script that was refused half way is not heard: what it took out would be told
+  /// to nobody when the script runs again.
+  @Test(arguments: ["hset", "srem", "hdel"])
+  func nothingIsTakenOutThatCannotBeNoted(_ command: String) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let tokens = ["aa", "bb"]
+      for token in tokens { try await redis.bind("u1", token, at: noon - 1) }
+      let verdicts = [gone("u1", "aa", since: noon), unusable("u1", "bb")]
+      _ = try await redis.ask("ACL", "SETUSER", "default", "-\(command)")
+      let refused = try? await record.prune(verdicts, source: "e1 0", now: noon)
+      #expect(refused == nil)
+      _ = try await redis.ask("ACL", "SETUSER", "default", "+@all")
+      #expect(try await redis.ask("SCARD", keyspace.bindings(user: "u1")) == "2")
+      let findings = try await record.prune(verdicts, source: "e1 0", now: noon)
+      #expect(findings.pruned == 1 && findings.quarantined == 1)
+      #expect(try await redis.ask("EXISTS", keyspace.bindings(user: "u1")) == "0")
+    }
+  }
+
   /// To Swift their ids are one text; to Redis they are two users.
   @Test func tokensOfUsersWhoseIdsAreCanonicallyEquivalentAreAllPruned() async throws {
     try await RedisFixture().run { redis async throws in

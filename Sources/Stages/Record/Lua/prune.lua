@@ -1,5 +1,5 @@
 -- Takes tokens out of Redis of which Apple says that they are gone or unusable, all of one user.
--- Needs `trying`, `token_of` and `holding`.
+-- Needs `permissions`, `trying`, `token_of` and `holding`.
 --
 -- KEYS: bindings, bound, quarantined, verdicts and undated of a user.
 -- args: source: what names the segment; receipt_seconds: how long the verdicts live; now: in ms
@@ -16,6 +16,11 @@
 -- and any where Apple's timestamp is, stays: it is quarantined when Apple has said the same on
 -- several days. What is taken out is kept for some days, so that it can be restored.
 local bindings, bound, quarantined, verdicts, undated = unpack(KEYS)
+-- What is taken out without a note of it would be told to nobody when the script runs again.
+local problem = forbidden({
+  {'HSET', verdicts, 'a', 'a'}, {'HSET', quarantined, 'a', 'a'}, {'SREM', bindings, 'a'},
+  {'HDEL', bound, 'a'}})
+if problem then return problem end
 local now, lifetime = tonumber(args.now), tonumber(args.pruned_lifetime_seconds)
 -- On so many days Apple must have said it before a device goes of which nothing shows whether it
 -- was bound later.

@@ -7,7 +7,8 @@ import Tokens
 /// user and a token have hash tags of their own, and so a script each.
 enum PruneScript {
   static let prune = RedisScript([
-    PackageResources.trying_lua, TokenLua.tokenOf, TokenLua.holding, PackageResources.prune_lua,
+    SharedLua.permissions, PackageResources.trying_lua, TokenLua.tokenOf, TokenLua.holding,
+    PackageResources.prune_lua,
   ])
   static let count = RedisScript(
     RecordScripts.event
