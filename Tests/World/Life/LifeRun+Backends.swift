@@ -187,6 +187,7 @@ extension LifeRun {
     guard !isBusy([user]) else { return }
     let devices = truth.devices(of: user)
     let streamers = plan.streamers.indices
+    truth.beginForget(user)
     for device in devices { truth.beginUnbind(device) }
     for streamer in streamers { truth.beginUnfollow(user, of: streamer) }
     begin(forgetting: user) { [truth] in

@@ -65,6 +65,9 @@ extension LifeRun {
 
   // MARK: Redis
 
+  /// No replica is so far behind its master.
+  private static let longestLag: Duration = .seconds(60)
+
   func begin(_ fault: RedisFault, for duration: Duration) {
     let (network, redis) = (world.network, world.redis)
     func path(_ change: @escaping (inout MemoryNetwork.Path, Bool) -> Void) {
@@ -90,7 +93,11 @@ extension LifeRun {
     case .denies(let command):
       server { $0.users["default"] = MemoryRedis.User(denied: $1 ? [ByteString(command)] : []) }
     // Backends do not wait for a replica: nobody knows what they have lost where it is far behind.
-    case .failOver(let lost): redis.failOver(losing: plan.waitsForReplicas ? 0 : lost)
+    case .failOver(let lost):
+      redis.failOver(losing: plan.waitsForReplicas ? 0 : lost)
+      if lost > 0, !plan.waitsForReplicas {
+        truth.doubtChanges(since: oracle.now &- min(oracle.now, Self.longestLag.nanoseconds))
+      }
     }
   }
 

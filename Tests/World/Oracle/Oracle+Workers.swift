@@ -40,6 +40,7 @@ extension Oracle {
     faults.all.contains { deed in
       switch deed {
       case .apple(.refused, _), .apple(.silent, _), .apple(.streams(0), _): true
+      case .apple(.goAway(_, let behind), _): behind > 0
       case .apple(.mix(let text), _): text.contains("Provider")
       default: false
       }

@@ -29,6 +29,8 @@ package final class Truth {
   /// By streamer and user.
   private var follows: [[Int: [Span]]]
   private var muted: Set<Int> = []
+  /// Whose profile is erased, or soon will be, and with it that the user has muted everything.
+  private var forgotten: Set<Int> = []
   /// When a backend said that a device was bound, ms since 1970, and to whom.
   private(set) var boundAt: [Int: (user: Int, at: Int64)] = [:]
   private let now: () -> UInt64
@@ -53,6 +55,8 @@ package final class Truth {
   }
 
   package func mute(_ user: Int) { muted.insert(user) }
+
+  package func beginForget(_ user: Int) { forgotten.insert(user) }
 
   // MARK: changes
 
@@ -120,6 +124,24 @@ package final class Truth {
     follows[streamer][user] = spans
   }
 
+  /// Whatever was changed since then may be as it was before.
+  package func doubtChanges(since time: UInt64) {
+    func doubt(_ span: inout Span) {
+      if span.begins >= time, span.begun != .max { span.begun = .max }
+      if span.ends >= time, span.ends != .max { span.ended = .max }
+    }
+    for device in owners.indices {
+      for index in owners[device].indices { doubt(&owners[device][index].span) }
+    }
+    for streamer in follows.indices {
+      for user in follows[streamer].keys {
+        for index in follows[streamer][user, default: []].indices {
+          doubt(&follows[streamer][user, default: []][index])
+        }
+      }
+    }
+  }
+
   // MARK: questions
 
   /// Devices that a user may have now.
@@ -162,7 +184,8 @@ package final class Truth {
   /// Whether a push to the device may have been meant for somebody who had it in that time.
   func mayReach(_ device: Int, of streamer: Int, _ from: UInt64, _ to: UInt64) -> Bool {
     owners[device].contains { owner in
-      !muted.contains(owner.user) && owner.span.touches(from, to)
+      (!muted.contains(owner.user) || forgotten.contains(owner.user))
+        && owner.span.touches(from, to)
         && mayFollow(owner.user, streamer, from, to)
     }
   }
