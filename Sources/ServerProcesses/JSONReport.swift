@@ -3,13 +3,17 @@ import Processes
 
 /// A line or body of JSON that one of our own processes wrote.
 package struct JSONReport: Sendable {
+  /// A page of a simulator's ledger has some 10 MiB, and a value for each few bytes.
+  private static let maximumBytes = 64 << 20
   package let source: String
   private let object: JSONObject
 
   package init(_ bytes: [UInt8], of source: String) throws(LocalRunError) {
     self.source = source
     do {
-      guard let object = try JSONValue.parse(bytes, maximumBytes: 64 << 20).object else {
+      guard let object = try JSONValue.parse(
+        bytes, maximumBytes: Self.maximumBytes, maximumValues: Self.maximumBytes
+      ).object else {
         throw LocalRunError(.failed, "\(source) said something else than a JSON object")
       }
       self.object = object

@@ -10,6 +10,13 @@ import Testing
     #expect(try report.object("by").count == 1)
   }
 
+  /// A page of the ledger of a simulator that served 100,000 devices.
+  @Test func readsAsManyValuesAsAPageOfALedgerHas() throws {
+    let entries = (0..<60_000).map { #""t\#($0)":{"requests":1,"accepted":1}"# }
+    let text = #"{"tokens":{"# + entries.joined(separator: ",") + "}}"
+    #expect(try JSONReport(Array(text.utf8), of: "it").object("tokens").count == 60_000)
+  }
+
   @Test func namesWhatIsMissing() throws {
     let report = try JSONReport(Array(#"{"port":"7"}"#.utf8), of: "the broker")
     let failure = #expect(throws: LocalRunError.self) { try report.integer("port") }
