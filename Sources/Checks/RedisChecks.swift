@@ -310,8 +310,10 @@ enum RedisPermissions {
   static func write(_ keyspace: Keyspace, for process: CheckedProcess) -> RedisPipeline {
     switch process {
     case .fanout:
-      let pipeline = RedisPipeline(["HSET", shownProbe(keyspace), "a", "1"])
-      pipeline.append(["HDEL", shownProbe(keyspace), "a"])
+      // Another check may write the other key at the same time, as a text.
+      let key = shownProbe(keyspace) + ":fanout"
+      let pipeline = RedisPipeline(["HSET", key, "a", "1"])
+      pipeline.append(["HDEL", key, "a"])
       return pipeline
     case .devices: return RedisPipeline(["SET", keyspace.probe, "1", "EX", "1"])
     case .worker, .api, .emit, .send:
@@ -328,7 +330,7 @@ enum RedisPermissions {
     case .worker: WorkerPermissions.commands(keyspace.probe, options)
     case .api: DevicePermissions.commandsOfAPI(keyspace.probe)
     case .devices: DevicePermissions.commands(keyspace.probe)
-    case .fanout: ofFanOuts(shownProbe(keyspace))
+    case .fanout: ofFanOuts(shownProbe(keyspace) + ":fanout")
     case .emit, .send: []
     }
   }

@@ -49,7 +49,13 @@ import Tokens
   }
 
   private static let steps: [(step: Step, commands: [String])] = [
-    (.unbind, ["smembers", "hkeys", "srem", "hdel"]),
+    (
+      .unbind,
+      [
+        "smembers", "hkeys", "srem", "hdel", "hset", "del", "expire", "time", "zadd",
+        "zremrangebyscore",
+      ]
+    ),
     (.forget, ["smembers", "hkeys", "hlen", "scard", "hsetnx", "hdel", "sismember", "del"]),
     (.forgetAPage, ["hsetnx", "srem", "hdel"]),
   ]
@@ -69,7 +75,10 @@ import Tokens
   }
 
   /// The new device would not be there, and the old one would be gone.
-  @Test(arguments: ["smembers", "hkeys", "srem", "hdel", "hget", "hset", "sadd"])
+  @Test(arguments: [
+    "smembers", "hkeys", "srem", "hdel", "hget", "hset", "sadd", "expire", "del", "zadd",
+    "zremrangebyscore",
+  ])
   func aNewTokenLeavesTheOldOne(_ command: String) async throws {
     try await RedisFixture().run { redis async throws in
       try await Self.write(redis)
@@ -132,6 +141,24 @@ import Tokens
       _ = try await redis.ask("ACL", "SETUSER", "default", "+@all")
       let move = try await tokens.claim([("aa11", "u2")])[0]
       #expect(move?.leaving == ["u1"], "\(command)")
+    }
+  }
+
+  /// The audience that is read now would be taken for one that was given up, and be removed.
+  @Test(arguments: ["hdel", "hset"])
+  func anAudienceThatCannotBeDividedStaysAsItWas(_ command: String) async throws {
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      for user in ["u1", "u2", "u3"] { try await registry.follow(streamer: "s1", user: user) }
+      let sharding = AudienceSharding(redis: redis, keyspace: keyspace)
+      for _ in 0..<2 {
+        _ = try await redis.ask("ACL", "SETUSER", "default", "-\(command)")
+        let refused = try? await sharding.run(streamer: "s1", from: .current)
+        #expect(refused == nil, "\(command)")
+        _ = try await redis.ask("ACL", "SETUSER", "default", "+@all")
+      }
+      let divided = try await sharding.run(streamer: "s1", from: .current)
+      #expect(divided.followers == 3, "\(command)")
     }
   }
 }

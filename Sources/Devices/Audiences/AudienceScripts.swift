@@ -10,6 +10,8 @@ enum AudienceScripts {
     PackageResources.retiring_lua, PackageResources.announce_lua,
   ])
   static let forget = RedisScript([PackageResources.forget_lua])
-  static let flip = RedisScript([PackageResources.retiring_lua, PackageResources.flip_lua])
+  static let flip = RedisScript([
+    SharedLua.permissions, PackageResources.retiring_lua, PackageResources.flip_lua,
+  ])
   static let abandon = RedisScript([PackageResources.retiring_lua, PackageResources.abandon_lua])
 }

@@ -7,6 +7,7 @@ local known = redis.call('HMGET', heading, 'shards', 'generation', 'next', 'reti
 if (known[1] or '') ~= args.shards or (known[2] or '') ~= args.generation then return {'moved'} end
 local retired = known[4] or ''
 local old, old_shards = string.match(known[3] or '', '^(%d+):(%d+)$')
-if old then retired = retire(known[4], old, old_shards) end
+-- A rewrite that broke off as it ended is what fan-outs read.
+if old and old ~= known[2] then retired = retire(known[4], old, old_shards) end
 redis.call('HSET', heading, 'next', args.next)
 return {'done', known[3] or '', retired}

@@ -1,6 +1,8 @@
--- Makes the written generation the current one. Needs `retiring`, with its key.
+-- Makes the written generation the current one. Needs `permissions` and `retiring`, with its key.
 -- args: generation, shards; minimum: how many followers it must have; followers: how many it has.
 -- Answers {done, followers, old generation, old shards}, {few}, or {superseded}.
+local problem = forbidden({{'HSET', heading, 'a', '1'}, {'HDEL', heading, 'a'}})
+if problem then return problem end
 local known = redis.call('HMGET', heading, 'generation', 'shards', 'next', 'retired')
 -- Done already, and the answer was lost.
 if known[1] == args.generation and known[2] == args.shards then

@@ -4,8 +4,8 @@ local function forbidden(commands)
   if not redis.acl_check_cmd then return end
   for _, command in ipairs(commands) do
     if not redis.acl_check_cmd(unpack(command)) then
-      return redis.error_reply('NOPERM our user may not run ' .. command[1] .. ' on '
-        .. command[2])
+      local on = command[2] and ' on ' .. command[2] or ''
+      return redis.error_reply('NOPERM our user may not run ' .. command[1] .. on)
     end
   end
 end
