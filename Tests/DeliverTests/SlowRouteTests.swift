@@ -74,6 +74,36 @@ import Testing
     }
   }
 
+  /// Segments that have pushes for nothing but a slow environment must not take up all places.
+  @Test func ofThoseForASlowEnvironmentAloneAFewWait() async throws {
+    try await onLoop { _, loop in
+      let bed = try slowBed(loop)
+      defer { bed.stop() }
+      let event = FanOut()
+      let first = SegmentTally(of: event)
+      await bed.stage.admit(bed.batch(devices(150, .sandbox), first))
+      await bed.until("it is slow") { bed.stage.obstacles.count == 1 }
+      #expect(first.unsent == 0)
+      let queue = AdmissionLog(bed)
+      var tallies: [SegmentTally] = []
+      for number in 0..<5 {
+        let tally = SegmentTally(of: event)
+        // The last is a segment of stragglers.
+        tally.mayStraggle = number < 4
+        tallies.append(tally)
+        await queue.admit(number, bed.batch(devices(50, .sandbox), tally))
+      }
+      #expect(queue.admitted == [2, 3])
+      #expect(tallies.map(\.stragglers.count) == [0, 0, 50, 50, 0])
+      // Those who wait have their turn, in the order in which they came.
+      bed.sandbox.delay = .milliseconds(5)
+      await bed.until("all are in") { queue.admitted.count == 5 }
+      #expect(queue.admitted == [2, 3, 0, 1, 4])
+      await bed.until("all settled") { bed.settledBatches == 6 }
+      #expect(tallies.map(\.accepted) == [50, 50, 0, 0, 50])
+    }
+  }
+
   /// A segment of stragglers that are among those of a slow environment has left one already.
   @Test func stragglersWaitForTheirTurn() async throws {
     try await onLoop { _, loop in

@@ -33,6 +33,9 @@ package struct DeliverOptions: Sendable {
   /// An environment whose pushes wait longer than this for a stream is slow: those of other
   /// environments do not wait for it.
   package var congestedAfter: Duration = .seconds(1)
+  /// Batches of a lane that wait for a slow environment alone, so that it has its pushes in time.
+  /// Half of a lane's places for segments: the other half is for those who need not wait.
+  package var waitersForSlow = 2
   /// A stream without an answer is given up after this.
   package var requestTimeout: Duration = .seconds(30)
   /// So is one that others have overtaken: the server answers, but not this push.

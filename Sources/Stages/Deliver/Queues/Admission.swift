@@ -60,7 +60,7 @@ final class Admission {
     let mayStraggle = batch.tally.mayStraggle
     var awaited = names
     if !isStopped {
-      awaited = self.awaited(names, fanOut, mayStraggle)
+      awaited = self.awaited(names, fanOut, mayStraggle, waitingAlone: waitingAlone)
       if mustWait(awaited, topic, fanOut) {
         awaited = await withCheckedContinuation {
           waiting.append(
@@ -87,19 +87,31 @@ final class Admission {
   }
 
   /// Of the routes that a batch has pushes for, those that it waits for. Good ones, where
-  /// there are any: what is then too much for a slow one leaves its segment. Where a fan-out gets
-  /// nowhere none of its batches waits. Stragglers wait for their turn, however long it takes.
+  /// there are any: what is then too much for a slow one leaves its segment. Of the batches that
+  /// have pushes for nothing else a few wait, which keeps the route busy; more would take up the
+  /// places of segments that need not wait. Where a fan-out gets nowhere none of its batches waits.
+  /// Stragglers wait for their turn, however long it takes.
+  ///
+  /// - Parameter waitingAlone: such batches that wait before this one.
   private func awaited(
-    _ names: Set<RouteName>, _ fanOut: FanOut, _ mayStraggle: Bool
+    _ names: Set<RouteName>, _ fanOut: FanOut, _ mayStraggle: Bool, waitingAlone: Int
   ) -> Set<RouteName> {
     guard mayStraggle else { return names }
     let hopeful = names.filter { routes[$0]?.isStuck(fanOut) != true }
     let good = hopeful.filter { routes[$0]?.yields != true }
-    return good.isEmpty ? hopeful : good
+    if !good.isEmpty { return good }
+    return waitingAlone < options.waitersForSlow ? hopeful : []
   }
 
-  private func awaited(_ waiter: Waiter) -> Set<RouteName> {
-    awaited(waiter.names, waiter.fanOut, waiter.mayStraggle)
+  private func awaited(_ waiter: Waiter, waitingAlone: Int) -> Set<RouteName> {
+    awaited(
+      waiter.names, waiter.fanOut, waiter.mayStraggle, waitingAlone: waitingAlone)
+  }
+
+  private var waitingAlone: Int { waiting.count(where: waitsAlone) }
+
+  private func waitsAlone(_ waiter: Waiter) -> Bool {
+    waiter.mayStraggle && waiter.names.allSatisfy { routes[$0]?.yields == true }
   }
 
   /// Batches of a fan-out wait for each other; those of another have a share of their own.
@@ -109,7 +121,7 @@ final class Admission {
     isFull(names, topic, fanOut) || !admitting.isDisjoint(with: names)
       || waiting.contains { waiter in
         waiter.fanOut === fanOut
-          && !awaited(waiter).isDisjoint(with: names)
+          && !awaited(waiter, waitingAlone: 0).isDisjoint(with: names)
       }
   }
 
@@ -124,8 +136,10 @@ final class Admission {
   func admitWaiting() {
     guard !waiting.isEmpty else { return }
     var busy: [ObjectIdentifier: Set<RouteName>] = [:]
+    var alone = 0
     waiting.removeAll { waiter in
-      let awaited = awaited(waiter)
+      let awaited = awaited(waiter, waitingAlone: alone)
+      if waitsAlone(waiter) { alone += 1 }
       let earlier = busy[ObjectIdentifier(waiter.fanOut), default: []]
       busy[ObjectIdentifier(waiter.fanOut)] = earlier.union(awaited)
       guard earlier.isDisjoint(with: awaited), admitting.isDisjoint(with: awaited),
