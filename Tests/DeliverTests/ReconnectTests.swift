@@ -54,6 +54,23 @@ import Testing
     }
   }
 
+  /// It is in no better order for having let in another.
+  @Test func aServerThatLetsInAndClosesIsAskedEverMoreSeldom() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.retry = RetryPolicy(initial: .milliseconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      let end = loop.now + 1_500_000_000
+      await bed.until("a while is over") {
+        if bed.stage.openConnections > 0 { for connection in bed.server.open { connection.drop() } }
+        return loop.now > end
+      }
+      // Two at first, and four further tries of each in 1.5 s.
+      #expect(bed.server.connections.count <= 12)
+    }
+  }
+
   /// By its GOAWAY it takes them, and refuses them all the same: they are braked as all others are.
   @Test func whatIsRefusedBehindAGoawayIsNotSentAgainAtOnce() async throws {
     try await onLoop { _, loop in

@@ -15,6 +15,8 @@ package struct ConnectionPlace {
   var isComing: Bool { opening != nil || waitsForRetiring }
   /// Its last connection came to nothing before anything was sent on it.
   var cameToNothing = false
+  /// Its last connection could not be made.
+  var wasRefused = false
   /// Its last connection carried enough to be replaced at once: a server that ends connections
   /// after some requests, and is in good order, sets the pace.
   private(set) var isEarned = false
@@ -54,6 +56,7 @@ package struct ConnectionPlace {
     opening = nil
     isResting = false
     waitsForRetiring = false
+    wasRefused = false
   }
 
   /// How long to wait with the next connection.

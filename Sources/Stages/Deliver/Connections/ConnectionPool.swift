@@ -184,9 +184,10 @@ final class ConnectionPool {
     places.counts.countOpened()
     openness.connected()
     noteConnections()
-    // The server lets in again whom it did not: the others need not wait until their next try.
+    // The server lets in again: what it refused need not wait until its next try.
     if places.openCount == 1 {
-      for place in places.ordinary where places[place].opening != nil { open(place) }
+      for place in places.ordinary
+      where places[place].wasRefused && places[place].opening != nil { open(place) }
     }
     signals.schedulePump()
   }
@@ -225,14 +226,15 @@ final class ConnectionPool {
     if places.isOrdinary(place) || !drains { openness.failed(reason) }
     // What goes for other credentials may be too new to have carried anything. A server that lets
     // nobody in says nothing of how many it lets in.
-    let isTheOnlyOne = end == .carried(0) && places.openCount > 0 && !isShowingOther
-    if place == places.growth.wanted - 1, end.isCalm || isTheOnlyOne,
+    let failedAlone = end == .carried(0) && places.openCount > 0 && !isShowingOther
+    if place == places.growth.wanted - 1, end.isCalm || failedAlone,
       places.growth.cameToNothing(at: loop.now)
     {
       reportSize()
       return noteConnections()
     }
     places[place].cameToNothing = end == .carried(0) && connection.isFresh
+    places[place].wasRefused = !connection.wasOpened
     var delay = places[place].delay(
       after: end, isPunished: connection.cut.isPunished, retry: options.retry,
       chance: setup.chance())
