@@ -133,7 +133,8 @@ extension Oracle {
     // What was under way on a connection that closes is sent again.
     guard !plan.hasClosers else { return }
     for copy in book.copies {
-      let isExcused = faults.any(from: copy.first, to: copy.second, after: .seconds(3)) {
+      // Others ask for a claim that has ended every five seconds.
+      let isExcused = faults.any(from: copy.first, to: copy.second, after: .seconds(6)) {
         $0.maySendAgain
       }
       if !isExcused {

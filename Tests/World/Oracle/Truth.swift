@@ -6,12 +6,16 @@ struct Span {
   var begun: UInt64 = .max
   var ends: UInt64 = .max
   var ended: UInt64 = .max
+  /// That it ended may have been lost.
+  var mayGoOn = false
 
   /// Whether it was so in all of that time, whatever the order of events.
   func covers(_ from: UInt64, _ to: UInt64) -> Bool { begun <= from && ends > to }
 
   /// Whether it may have been so at some moment of it.
-  func touches(_ from: UInt64, _ to: UInt64) -> Bool { begins <= to && ended >= from }
+  func touches(_ from: UInt64, _ to: UInt64) -> Bool {
+    begins <= to && (ended >= from || mayGoOn)
+  }
 }
 
 /// What the backends of a world have done: who has which device, and who follows whom. The oracle
@@ -128,7 +132,7 @@ package final class Truth {
   package func doubtChanges(since time: UInt64) {
     func doubt(_ span: inout Span) {
       if span.begins >= time, span.begun != .max { span.begun = .max }
-      if span.ends >= time, span.ends != .max { span.ended = .max }
+      if span.ends >= time, span.ends != .max { span.mayGoOn = true }
     }
     for device in owners.indices {
       for index in owners[device].indices { doubt(&owners[device][index].span) }
