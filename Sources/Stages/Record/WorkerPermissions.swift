@@ -14,6 +14,8 @@ package enum WorkerPermissions {
       ["SREM", key, "a"], ["DEL", key],
       ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HSETNX", key, "b", "1"],
       ["HINCRBY", key, "a", "1"], ["HGET", key, "a"], ["HMGET", key, "a", "b"], ["HKEYS", key],
+      // For `fanfare trace`, which is told to use the same user.
+      ["HLEN", key],
       ["HGETALL", key], ["PERSIST", key], ["HDEL", key, "a", "b"], ["DEL", key],
       ["ZADD", key, "1", "a"], ["EXPIRE", key, "1"], ["ZSCORE", key, "a"], ["ZCARD", key],
       ["ZREMRANGEBYSCORE", key, "-inf", "+inf"], ["DEL", key],
