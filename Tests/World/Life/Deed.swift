@@ -111,7 +111,7 @@ extension Deed: CustomStringConvertible {
 
 extension Deed {
   /// Claims that nobody renews for so long may end, and others send again what was sent.
-  private static let claimsMayEnd: Duration = .seconds(5)
+  private static let claimsMayEnd: Duration = .seconds(4)
 
   /// Whether a push that Apple took before it, or in it, may be sent once more.
   var maySendAgain: Bool {

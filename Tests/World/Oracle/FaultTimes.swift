@@ -3,8 +3,20 @@ struct FaultTimes {
   private var spans: [(from: UInt64, to: UInt64, deed: Deed)] = []
 
   mutating func add(_ deed: Deed, from: UInt64) {
-    spans.append((from, from &+ deed.duration.nanoseconds, deed))
+    let end = from &+ deed.duration.nanoseconds
+    spans.append((from, end, deed))
+    // Claims that cannot be renewed in one fault, nor in the next, end as in a longer one.
+    guard case .redis = deed,
+      let before = spans.dropLast().last(where: { if case .redis = $0.deed { true } else { false } }
+      ),
+      from <= before.to &+ Self.fewestBetween, end > before.from
+    else { return }
+    let both = Duration.nanoseconds(Int64(clamping: end - before.from))
+    spans.append((before.from, end, .redis(.silent, both)))
   }
+
+  /// Redis is well for so long between two faults, or claims are not renewed.
+  private static let fewestBetween: UInt64 = 1_000_000_000
 
   var all: [Deed] { spans.map(\.deed) }
 

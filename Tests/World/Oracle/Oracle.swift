@@ -180,9 +180,10 @@ package final class Oracle {
   }
 
   /// Whether the worker that began an event died before any other could know of it, and Kafka has
-  /// thrown its record away: nobody comes to it any more.
+  /// thrown its record away, or a fail-over has undone that it was known: nobody comes to it any
+  /// more.
   func isForgotten(_ index: Int) -> Bool {
-    plan.losesRecords
+    (plan.losesRecords || plan.losesNotes)
       && !world.entries(world.keyspace.statsFanOuts).contains { $0["event"] == events[index].id }
   }
 
