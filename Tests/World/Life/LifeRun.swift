@@ -208,8 +208,10 @@ package final class LifeRun {
 
   private func settle() {
     world.redis.isLagging = false
-    // Who waits for records that Kafka has thrown away waits until the event expires.
-    let limit = plan.losesRecords ? Self.expiresWithin : Self.settlesWithin
+    // Who waits for records that Kafka has thrown away waits until the event expires; so does who
+    // waits for a segment that was settled, which a fail-over has undone.
+    let waitsForExpiry = plan.losesRecords || (plan.losesNotes && !plan.waitsForReplicas)
+    let limit = waitsForExpiry ? Self.expiresWithin : Self.settlesWithin
     let end = world.scheduler.now &+ limit.nanoseconds
     if plan.losesRecords { world.run(atMost: .seconds(30)) { false } }
     var areOver = false
