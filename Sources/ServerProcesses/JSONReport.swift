@@ -11,9 +11,11 @@ package struct JSONReport: Sendable {
   package init(_ bytes: [UInt8], of source: String) throws(LocalRunError) {
     self.source = source
     do {
-      guard let object = try JSONValue.parse(
-        bytes, maximumBytes: Self.maximumBytes, maximumValues: Self.maximumBytes
-      ).object else {
+      guard
+        let object = try JSONValue.parse(
+          bytes, maximumBytes: Self.maximumBytes, maximumValues: Self.maximumBytes
+        ).object
+      else {
         throw LocalRunError(.failed, "\(source) said something else than a JSON object")
       }
       self.object = object
