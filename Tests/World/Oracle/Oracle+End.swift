@@ -55,7 +55,7 @@ extension Oracle {
     // Who gets a device of somebody's while the event goes on may get it on it once more.
     let moved = book.copies.count { $0.event == index && !truth.isStatic($0.device) }
     // A worker died after it had sent, and the record that another was to begin with is lost.
-    let mayMiss = plan.losesRecords && status.state == .incomplete
+    let mayMiss = plan.losesRecords && status.state == .incomplete || mayBeUnread(event)
     if status.accepted > distinct + moved
       || (!mayMiss && distinct - changed(index, event) > status.accepted + others)
     {
@@ -88,12 +88,7 @@ extension Oracle {
         "\(event.id) has \(status.recipients) recipients and \(status.pushes) pushes, of "
           + "\(audience.possibleUsers) and \(audience.possible)")
     }
-    if mayExpire(event),
-      faults.any(from: event.begins, to: event.over, { $0.hindersReading })
-    {
-      // Followers whom nobody could read in time are in no counter.
-      return
-    }
+    if mayBeUnread(event) { return }
     if status.recipients < audience.certainUsers {
       fail(
         "\(event.id) has \(status.recipients) recipients and should have "
@@ -120,6 +115,12 @@ extension Oracle {
     if status.expired > 0, !mayExpire(event) {
       fail("\(status.expired) pushes of \(event.id) expired, whose time was not over")
     }
+  }
+
+  /// Followers whom nobody could read before the event expired are in no counter, even if a worker
+  /// that is gone has reached them.
+  private func mayBeUnread(_ event: EventTruth) -> Bool {
+    mayExpire(event) && faults.any(from: event.begins, to: event.over) { $0.hindersReading }
   }
 
   /// By a clock that may have been 20 s ahead.
