@@ -1,3 +1,5 @@
+import Text
+
 /// What SCAN is asked for, and what the keys that it finds are.
 extension Keyspace {
   /// Finds the devices of everybody that were set aside.
@@ -64,9 +66,7 @@ extension Keyspace {
   }
 
   /// Of any platform.
-  private static func isToken(_ text: String) -> Bool {
-    text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x7B && $0 != 0x7D }
-  }
+  private static func isToken(_ text: String) -> Bool { text.utf8.allSatisfy(\.isSafeInKey) }
 
   /// What stands between two ends; nil when that is nothing, or the key ends otherwise.
   private static func middle(of key: String, from start: String, to end: String) -> String? {

@@ -51,7 +51,7 @@ package struct Binding: Sendable, Equatable, Hashable {
   }
 
   /// The last field of a member is the rest of the text, whatever it holds: tokens may hold colons.
-  /// Of what is no member, all.
+  /// A text that is no member is returned as it is.
   package static func token(ofMember member: String) -> String {
     let fields = member.utf8.split(separator: 0x3A, maxSplits: 3, omittingEmptySubsequences: false)
     return fields.count == 4 ? String(fields[3]) ?? member : member
@@ -97,9 +97,7 @@ extension Platform.TokenFormat {
         wrong |= (isDigit | isLetter) ^ 1
       }
     case .opaque:
-      for byte in bytes {
-        wrong |= byte &- 0x21 < 0x5E && byte != 0x7B && byte != 0x7D ? 0 : 1
-      }
+      for byte in bytes { wrong |= byte.isSafeInKey ? 0 : 1 }
     }
     return wrong == 0
   }

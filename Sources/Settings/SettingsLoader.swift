@@ -1,3 +1,4 @@
+import Text
 import YAML
 
 /// Reads and validates the configuration. Opens the configuration, the secrets' files, the key and
@@ -37,9 +38,7 @@ package enum SettingsLoader {
   /// A host's name is letters, digits, `.` and `-`; whatever else it holds must not break a Redis
   /// key.
   private static func workerID(_ input: SettingsInput) -> String {
-    let host = input.hostName.utf8.prefix(100).map { byte in
-      byte > 0x20 && byte < 0x7F && byte != 0x7B && byte != 0x7D ? byte : 0x2D
-    }
+    let host = input.hostName.utf8.prefix(100).map { $0.isSafeInKey ? $0 : 0x2D }
     return "\(host.isEmpty ? "worker" : String(decoding: host, as: UTF8.self))-\(input.processID)"
   }
 }

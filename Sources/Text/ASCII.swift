@@ -10,6 +10,8 @@ extension UInt8 {
   @inlinable public var isPlainASCII: Bool {
     self &- 0x20 < 0x5F && self != 0x22 && self != 0x5C
   }
+  /// Visible, and no brace: braces mark the hash tag of a Redis key.
+  @inlinable public var isSafeInKey: Bool { self &- 0x21 < 0x5E && self != 0x7B && self != 0x7D }
   /// `a` for `A`; every other byte stays.
   @inlinable public var asciiLowered: UInt8 { isASCIIUpper ? self | 0x20 : self }
 

@@ -11,6 +11,8 @@ import Text
       #expect(byte.isASCIIDigit == digit && byte.isASCIIUpper == upper, "\(byte)")
       #expect(byte.isASCIILower == lower && byte.isASCIILetter == (upper || lower), "\(byte)")
       #expect(byte.isASCIIWord == (digit || upper || lower), "\(byte)")
+      #expect(
+        byte.isSafeInKey == (byte > 0x20 && byte < 0x7F && !"{}".utf8.contains(byte)), "\(byte)")
       #expect(byte.isASCIIHexDigit == "0123456789abcdefABCDEF".utf8.contains(byte), "\(byte)")
       #expect(byte.asciiLowered == (upper ? byte + 32 : byte), "\(byte)")
     }

@@ -45,7 +45,7 @@ package struct AudienceRow: Sendable {
     }
     for (name, value) in profile {
       guard !name.isEmpty, name.utf8.count <= maximumFieldNameBytes,
-        name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x7B && $0 != 0x7D && $0 != 0x7C })
+        name.utf8.allSatisfy({ $0.isSafeInKey && $0 != 0x7C })
       else {
         return "has a profile field whose name is not 1…\(maximumFieldNameBytes) printable ASCII "
           + "characters without blanks, braces and bars"
