@@ -15,10 +15,7 @@ extension Scenario {
       ]),
     Scenario(
       "unreachable-10s", "connections are tried again with back-off, and its pushes wait",
-      actions: [
-        .at(.seconds(1), .appleRefusesConnections(true)), .at(.seconds(1), .cutApple),
-        .at(.seconds(11), .appleRefusesConnections(false)),
-      ],
+      actions: .unreachable(from: .seconds(1), to: .seconds(11)),
       bounds: .nobodyLost + [
         .most(.lastPush("e1"), 32), .exactly(.rejected("e1"), 0), .most(.doubled, 32),
       ]),

@@ -44,10 +44,7 @@ extension Scenario {
         $0.mostConnections = 4
         $0.audiences = [ScenarioAudience(1, followers: 30_000, shards: 64)]
       },
-      actions: [
-        .at(.seconds(8), .appleRefusesConnections(true)), .at(.seconds(8), .cutApple),
-        .at(.seconds(11), .appleRefusesConnections(false)),
-      ],
+      actions: .unreachable(from: .seconds(8), to: .seconds(11)),
       bounds: .nobodyLost + [
         .most(.lastPush("e1"), 20), .exactly(.rejected("e1"), 0), .most(.doubled, 600),
       ]),
@@ -58,10 +55,7 @@ extension Scenario {
         $0.streams = 30
         $0.audiences = [ScenarioAudience(1, followers: 30_000, shards: 64)]
       },
-      actions: [
-        .at(.seconds(3), .appleRefusesConnections(true)), .at(.seconds(3), .cutApple),
-        .at(.seconds(6), .appleRefusesConnections(false)),
-      ],
+      actions: .unreachable(from: .seconds(3), to: .seconds(6)),
       // What it takes undisturbed, 15.2 s, and the outage, and two seconds.
       bounds: .nobodyLost + [
         .most(.lastPush("e1"), 20.2), .exactly(.rejected("e1"), 0), .most(.doubled, 600),

@@ -109,6 +109,16 @@ struct ScenarioAction: Sendable {
   }
 }
 
+extension [ScenarioAction] {
+  /// Apple's connections end, and it lets nobody in until it is well again.
+  static func unreachable(from begin: Duration, to end: Duration) -> Self {
+    [
+      .at(begin, .appleRefusesConnections(true)), .at(begin, .cutApple),
+      .at(end, .appleRefusesConnections(false)),
+    ]
+  }
+}
+
 extension ScenarioLife {
   func perform(_ what: ScenarioAction.What) throws {
     switch what {
