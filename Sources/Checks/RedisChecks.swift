@@ -306,14 +306,17 @@ enum RedisPermissions {
     "\(keyspace.dashboardsPrefix){check}"
   }
 
+  /// A hash: another check may write the other key at the same time, as a text.
+  private static func fanOutProbe(_ keyspace: Keyspace) -> String {
+    shownProbe(keyspace) + ":fanout"
+  }
+
   /// Whether Redis takes writes, the first of the replies says. Nothing of it stays.
   static func write(_ keyspace: Keyspace, for process: CheckedProcess) -> RedisPipeline {
     switch process {
     case .fanout:
-      // Another check may write the other key at the same time, as a text.
-      let key = shownProbe(keyspace) + ":fanout"
-      let pipeline = RedisPipeline(["HSET", key, "a", "1"])
-      pipeline.append(["HDEL", key, "a"])
+      let pipeline = RedisPipeline(["HSET", fanOutProbe(keyspace), "a", "1"])
+      pipeline.append(["HDEL", fanOutProbe(keyspace), "a"])
       return pipeline
     case .devices: return RedisPipeline(["SET", keyspace.probe, "1", "EX", "1"])
     case .worker, .api, .emit, .send:
@@ -330,7 +333,7 @@ enum RedisPermissions {
     case .worker: WorkerPermissions.commands(keyspace.probe, options)
     case .api: DevicePermissions.commandsOfAPI(keyspace.probe)
     case .devices: DevicePermissions.commands(keyspace.probe)
-    case .fanout: ofFanOuts(shownProbe(keyspace) + ":fanout")
+    case .fanout: ofFanOuts(fanOutProbe(keyspace))
     case .emit, .send: []
     }
   }
