@@ -15,7 +15,7 @@ package struct ConnectionPlace {
   var isComing: Bool { opening != nil || waitsForRetiring }
   /// Its last connection came to nothing before anything was sent on it.
   var cameToNothing = false
-  /// Its last connection could not be made.
+  /// Its last connection could not be made, and it waits for the next try.
   var wasRefused = false
   /// Its last connection carried enough to be replaced at once: a server that ends connections
   /// after some requests, and is in good order, sets the pace.

@@ -186,8 +186,7 @@ final class ConnectionPool {
     noteConnections()
     // The server lets in again: what it refused need not wait until its next try.
     if places.openCount == 1 {
-      for place in places.ordinary
-      where places[place].wasRefused && places[place].opening != nil { open(place) }
+      for place in places.ordinary where places[place].wasRefused { open(place) }
     }
     signals.schedulePump()
   }
