@@ -31,7 +31,7 @@ enum DeviceScripts {
     TokenLua.tokenOf, PackageResources.latest_lua, PackageResources.last_bound_lua,
   ])
 
-  /// What the scripts take that bind a token.
+  /// Arguments of each script that binds a token.
   static let lifetimes: ScriptArguments = TokenLua.movesLifetime + tolerance
 
   /// How far another clock may be ahead.

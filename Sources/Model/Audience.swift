@@ -9,7 +9,7 @@ package enum Audience: Sendable, Equatable {
   case selected(parts: Int)
   /// The event names its users itself.
   case named
-  /// Nobody is known.
+  /// The event addresses no known user.
   case none
 
   package var segmentCount: Int {

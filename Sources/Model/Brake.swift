@@ -1,4 +1,4 @@
-/// What an operator, or the end of the stream, has said of a fan-out that runs.
+/// A pause or cancellation of a running fan-out, by an operator or by the end of the stream.
 package enum Brake: String, Sendable {
   /// Nothing of it is sent until it goes on; what is not in flight waits as stragglers.
   case paused

@@ -1,5 +1,5 @@
-/// What became of a device's token otherwise than by its own user's word: news for whoever keeps
-/// devices too.
+/// A change of a device's token that its own user did not ask for, told to other systems that keep
+/// devices.
 package struct TokenNews: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     /// Apple calls it gone (410), with Apple's timestamp in ms since 1970: it is bound no more.

@@ -30,7 +30,7 @@ package struct RedisScript: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(sourceHash) }
 }
 
-/// What a script reads as `args`, by name. Where a value is nil its name is left out.
+/// The named arguments of a script, its `args`. A name whose value is nil is left out.
 package struct ScriptArguments: Sendable, ExpressibleByDictionaryLiteral {
   private var named: [String] = []
 

@@ -10,9 +10,9 @@ final class OffsetCommits {
   private let log: Log
   private var offsets = OffsetLedger()
   private var hasNews = false
-  /// What is being committed. No other commit of ours begins meanwhile: one that is tried again
-  /// could come behind a newer one, and set the group back. The last commits, when partitions or
-  /// the worker go, wait for nothing: settled marks know what is read again.
+  /// Partitions of the commit on its way. No other commit of ours begins meanwhile: one that is
+  /// tried again could come behind a newer one, and set the group back. The last commits, when
+  /// partitions or the worker go, wait for nothing: settled marks know what is read again.
   private var underWay: Set<KafkaPartition> = []
 
   init(consumer: any GroupConsumer, counters: WorkerCounters, log: Log) {

@@ -40,7 +40,7 @@ final class SegmentSender {
     var found: Set<[UInt8]> = []
     while let page = try await nextPage(reader, of: event.event) {
       try run.check()
-      // What is left of it would be read and written for nothing.
+      // The rest of a plain set would be read, and written as stragglers, for nothing.
       if runs.isLeaving, case .plain = segment.slice { throw RetryUntilStopped.Stopped() }
       if let index = run.index { listed += index.keepListed(of: page) }
       if let index = run.index, run.tally.notes != nil { found.formUnion(index.names(in: page)) }
