@@ -140,6 +140,11 @@ extension Deed {
 
   var needsReplica: Bool { if case .redis(.failOver, _) = self { true } else { false } }
 
+  /// How far it sets a worker's clock ahead.
+  var clockLead: Duration {
+    if case .skew(_, let milliseconds, _) = self { .milliseconds(milliseconds) } else { .zero }
+  }
+
   /// How long it lasts.
   var duration: Duration {
     switch self {
