@@ -71,6 +71,13 @@ struct AudienceHeading {
   }
 }
 
+extension Keyspace {
+  /// Who is in the list of a streamer or tag, in words.
+  func people(of name: String) -> String {
+    isOfTags ? "the users of the tag \(name)" : "the followers of \(name)"
+  }
+}
+
 extension AudienceHeading {
   /// Throws when somebody follows already: what would take their place, and how to say so.
   func refuseToReplace(

@@ -57,7 +57,7 @@ package final class AudienceWriter {
         allowsEmpty: allowsEmpty)
       if rewrite != nil { return }
     }
-    throw AudienceRewrite.conflict(streamer)
+    throw AudienceRewrite.conflict(streamer, keyspace)
   }
 
   /// Appends a user; written when a page is full and by `finish`. Devices and profile fields are

@@ -59,7 +59,8 @@ final class FollowChanges {
     guard left.isEmpty else {
       throw DevicesError(
         .conflict,
-        "the followers of \(left[0].streamer) were rewritten \(Self.maximumTries) times meanwhile")
+        "\(keyspace.people(of: left[0].streamer)) were rewritten \(Self.maximumTries) times "
+          + "meanwhile")
     }
     return changed
   }
