@@ -180,37 +180,31 @@ extension UserErasure {
   ) async throws(DevicesError) {
     for start in stride(from: 0, to: names.count, by: Self.perPage) {
       let page = Array(names[start..<min(start + Self.perPage, names.count)])
-      do throws(DevicesError) {
-        counts[keyPath: counter] += try await left(page, lists, user, writes)
-      } catch {
-        guard error.isOfContent else { throw error }
-        // One list whose keys hold something else must not keep the user in the others.
-        for name in page {
-          do throws(DevicesError) {
-            counts[keyPath: counter] += try await left([name], lists, user, writes)
-          } catch {
-            guard error.isOfContent else { throw error }
-            counts.unreadable += 1
-          }
-        }
-      }
+      // One list whose keys hold something else must not keep the user in the others.
+      let (found, unreadable) = try await left(page, lists, user, writes)
+      counts[keyPath: counter] += found
+      counts.unreadable += unreadable
     }
   }
 
   private func left(
     _ names: [String], _ lists: Keyspace, _ user: String, _ writes: Bool
-  ) async throws(DevicesError) -> Int {
+  ) async throws(DevicesError) -> (found: Int, unreadable: Int) {
     if writes {
-      return try await FollowChanges(redis: redis, keyspace: lists, plainSet: nil)
-        .apply(.unfollow, names.map { ($0, user) })
+      let (changed, refused) = try await FollowChanges(
+        redis: redis, keyspace: lists, plainSet: nil
+      ).applyEach(.unfollow, names.map { ($0, user) })
+      return (changed, refused.count)
     }
-    let headings = try await redis.audienceHeadings(of: names, lists)
-    let replies = try await redis.replies(
-      to: zip(names, headings).map { name, heading in
-        ["SISMEMBER", heading.places(of: user, following: name, lists)[0], user]
-      })
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return names.indices.count { replies[$0].integer == 1 }
+    let headings = try await redis.eachAudienceHeading(of: names, lists)
+    let shards = zip(names, headings).compactMap { name, heading in
+      (try? heading.get())?.places(of: user, following: name, lists)[0]
+    }
+    let replies = try await answers(to: shards.map { ["SISMEMBER", $0, user] })
+    return (
+      shards.indices.count { replies[$0].integer == 1 },
+      names.count - shards.count + shards.indices.count { replies[$0].error != nil }
+    )
   }
 
   /// Returns whether it went to the end.
@@ -356,11 +350,6 @@ struct AudienceErasure {
     guard try await redis.members(of: shards) == 0 else { return }
     _ = try await redis.reply(to: ErasureScripts.removeEmpty, keys: heading, arguments: arguments)
   }
-}
-
-extension DevicesError {
-  /// Of what one key holds, and of no other.
-  var isOfContent: Bool { code == .badContent || code == .redis(.wrongType) }
 }
 
 /// Takes most devices from a user who has more of them than we write, page by page: one script for
