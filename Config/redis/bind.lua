@@ -35,7 +35,10 @@ if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
 end
 local now = redis.call('TIME')
 local at = tonumber(ARGV[5] or string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
-if not at or at ~= math.floor(at) then return refuse('the time must be milliseconds since 1970') end
+-- Neither infinite nor beyond what a number counts exactly.
+if not at or at ~= math.floor(at) or math.abs(at) > 9007199254740992 then
+  return refuse('the time must be milliseconds since 1970')
+end
 
 -- The day of a time, as in 1970-01-20.
 local function day(milliseconds)

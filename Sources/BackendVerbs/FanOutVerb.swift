@@ -38,6 +38,7 @@ package enum FanOutVerb {
     ])
 
   private static let codes: [ExitCode] = [.ok, .failed, .usage, .unavailable, .config]
+  private static let codesOfEvent = codes + [.unknown]
 
   private static let list = Verb(
     "list", summary: "Show the latest fan-outs", options: [limit], exitCodes: codes
@@ -61,7 +62,7 @@ package enum FanOutVerb {
       With --watch, a terminal shows a bar, the number of pushes with an outcome, the estimated \
       total, the rate and the time left. Other outputs get a line at each change, at most one a \
       second. The exit code says how the fan-out ended: 0 done, 3 incomplete or expired, 4 \
-      cancelled, 5 unknown to Redis for 30 s, 6 not ended within --timeout. When a fan-out is \
+      cancelled, 5 unknown to Redis (with --watch for 30 s), 6 not ended within --timeout. When a fan-out is \
       done, everybody has an outcome: accepted says how many were notified, beside rejected and \
       expired.
       """,
@@ -69,7 +70,7 @@ package enum FanOutVerb {
     examples: [
       .init("fanfare fanout status live-8f2c", "Show the progress once"),
       .init("fanfare fanout status live-8f2c --watch && echo done", "Wait for the end in a script"),
-    ], exitCodes: codes + [.incomplete, .cancelled, .unknown, .timedOut]
+    ], exitCodes: codesOfEvent + [.incomplete, .cancelled, .timedOut]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[watches] else { return try await show(invocation) }
     let limit = invocation[timeout]
@@ -88,7 +89,7 @@ package enum FanOutVerb {
       Pushes that are not in flight wait in Kafka. They expire with the event: a pause does not \
       extend its lifetime.
       """,
-    options: [reason], arguments: [event], exitCodes: codes
+    options: [reason], arguments: [event], exitCodes: codesOfEvent
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     try await set(.pause, "was paused before", invocation)
   }
@@ -96,7 +97,7 @@ package enum FanOutVerb {
   private static let resume = Verb(
     "resume", summary: "Resume a paused fan-out",
     discussion: "Pushes that wait in Kafka come back within lanes.straggle_delay.",
-    arguments: [event], exitCodes: codes
+    arguments: [event], exitCodes: codesOfEvent
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     try await set(.resume, "was not paused", invocation)
   }
@@ -107,7 +108,7 @@ package enum FanOutVerb {
       Every push without an outcome counts as cancelled. You cannot undo this: followers who were \
       not notified yet never are. Without --apply the command only shows the fan-out.
       """,
-    options: [reason, apply], arguments: [event], exitCodes: codes
+    options: [reason, apply], arguments: [event], exitCodes: codesOfEvent
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[apply] else {
       let code = try await show(invocation)

@@ -122,7 +122,7 @@ enum RedisChecks {
     _ keyspace: Keyspace, _ process: CheckedProcess, _ loop: EventLoop, _ list: inout CheckList
   ) async {
     do throws(RedisError) {
-      let information = try await client.execute(RedisPipeline(["INFO"]), at: master)
+      let information = try await client.execute(RedisPipeline(["INFO"], ["ROLE"]), at: master)
       let begin = loop.clock
       _ = try await client.execute(RedisPipeline(["PING"]), at: master)
       let microseconds = (loop.clock - begin) / 1_000
@@ -135,6 +135,11 @@ enum RedisChecks {
           area, .configuration, "\(name): our user may not: \(missing.joined(separator: ", "))",
           hint: "grant it the commands that docs/redis.md lists"
             + (process == .worker ? "; events wait until then" : ""))
+      }
+      if RedisRole(information[1]) == .untold {
+        list.warning(
+          area, .configuration, "\(name) does not say its ROLE: a replica is not noticed",
+          hint: "grant our user ROLE: \(information[1].errorText ?? "no answer")")
       }
       guard let fields = RedisInformation(information[0]) else {
         list.warning(

@@ -216,8 +216,10 @@ enum AudienceImport {
       milliseconds since 1970, defaults to now. The import adds to what Redis holds, so you can \
       import the same file again. Streamers whose followers have outgrown their shards are divided \
       again. A token belongs to the last user who is named with it. The import reports each \
-      invalid row with its line number, and skips it. It also skips users who follow a streamer \
-      whose followers are in a plain set (audience.plain_set_key): divide that set first.
+      invalid row with its line number, and skips it. If a key in Redis holds another type, the row \
+      is reported too, and only a part of it may be written. The import also skips users who \
+      follow a streamer whose followers are in a plain set (audience.plain_set_key): divide that \
+      set first.
       """,
     options: [strict, app], arguments: [file],
     examples: [
@@ -264,21 +266,19 @@ enum AudienceImport {
     var progress = ProgressLine(
       "importing", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
     defer { progress.finish(at: invocation.nowNanoseconds) }
+    var complaints = Complaints(about: invocation[file], on: invocation.errors)
     do {
       while !signals.isRaised, let line = try lines.next() {
+        let before = complaints.count
         let refusal = try await importer.take(line.ofImport, number: lines.number)
-        let isOverfull = complainOfOverfull(importer, &progress, invocation)
-        let counts = importer.counts
-        progress.update(done: counts.rows, at: invocation.nowNanoseconds)
-        if isOverfull, invocation[strict] { break }
-        guard let refusal else { continue }
-        progress.clear()
-        complain(refusal.reason, lines.number, counts.refused, invocation)
-        if invocation[strict] { break }
+        complaints.add(importer.takeRefused(), &progress)
+        if let refusal { complaints.add(refusal.reason, lines.number, &progress) }
+        progress.update(done: importer.counts.rows, at: invocation.nowNanoseconds)
+        if complaints.count > before, invocation[strict] { break }
       }
       result.isInterrupted = signals.isRaised
       _ = try await importer.finish()
-      _ = complainOfOverfull(importer, &progress, invocation)
+      complaints.add(importer.takeRefused(), &progress)
       result.counts = importer.counts
     } catch let error as DevicesError {
       throw CommandFailure(error)
@@ -290,32 +290,35 @@ enum AudienceImport {
     return result
   }
 
-  /// What was found only when a page of rows was written. Returns whether there was any.
-  private static func complainOfOverfull(
-    _ importer: AudienceImporter, _ progress: inout ProgressLine, _ invocation: Invocation
-  ) -> Bool {
-    let overfull = importer.takeOverfull()
-    if !overfull.isEmpty { progress.clear() }
-    for (line, reason) in overfull {
-      complain(reason, line, importer.counts.refused, invocation)
-    }
-    return !overfull.isEmpty
-  }
+  /// Says of rows why they are refused. A file with the same mistake in every line is told in a
+  /// screenful.
+  private struct Complaints {
+    private let place: String
+    private let errors: Console
+    private(set) var count = 0
 
-  /// A file with the same mistake in every line is told in a screenful.
-  private static let maximumComplaints = 20
+    private static let maximum = 20
 
-  private static func complain(
-    _ reason: @autoclosure () -> String, _ line: Int, _ count: Int, _ invocation: Invocation
-  ) {
-    guard count <= maximumComplaints else {
-      if count == maximumComplaints + 1 {
-        invocation.errors.line("… further rows that are wrong are only counted")
-      }
-      return
+    init(about file: String, on errors: Console) {
+      place = file == "-" ? "standard input" : file
+      self.errors = errors
     }
-    let place = invocation[file] == "-" ? "standard input" : invocation[file]
-    invocation.errors.line(TextLayout.printable("\(place):\(line): \(reason())"))
+
+    mutating func add(_ refused: [RefusedLine], _ progress: inout ProgressLine) {
+      for each in refused { add(each.reason, each.line, &progress) }
+    }
+
+    mutating func add(
+      _ reason: @autoclosure () -> String, _ line: Int, _ progress: inout ProgressLine
+    ) {
+      count += 1
+      guard count <= Self.maximum + 1 else { return }
+      progress.clear()
+      errors.line(
+        count > Self.maximum
+          ? "… further rows that are wrong are only counted"
+          : TextLayout.printable("\(place):\(line): \(reason())"))
+    }
   }
 
   private static func tell(_ result: Result, _ invocation: Invocation) {

@@ -13,12 +13,13 @@ enum DeviceScripts {
   ])
   static let replace = RedisScript([
     SharedLua.types, SharedLua.permissions, TokenLua.tokenOf, TokenLua.holding,
-    TokenLua.userTokens, TokenLua.dropping, PackageResources.latest_lua, PackageResources.late_lua,
+    TokenLua.userTokens, TokenLua.freeing, TokenLua.dropping, PackageResources.latest_lua,
+    PackageResources.late_lua,
     PackageResources.replace_lua,
   ])
   static let drop = RedisScript([
     SharedLua.types, SharedLua.permissions, TokenLua.tokenOf, TokenLua.holding,
-    TokenLua.userTokens, TokenLua.dropping, PackageResources.drop_device_lua,
+    TokenLua.userTokens, TokenLua.freeing, TokenLua.dropping, PackageResources.drop_device_lua,
   ])
   static let restore = RedisScript([
     SharedLua.types, SharedLua.permissions, TokenLua.tokenOf, TokenLua.userTokens,

@@ -27,6 +27,9 @@ package enum DevicesErrorCode: StoreErrorCode {
 extension DevicesError {
   init(reply: String) { self.init(RedisError(RedisErrorReply(reply), quotes: false)) }
 
+  /// Of what one key holds, and of no other.
+  var isOfContent: Bool { code == .badContent || code == .redis(.wrongType) }
+
   static func unexpected(_ what: String) -> DevicesError {
     DevicesError(.redis(.unexpected), "\(what) answered what we do not know")
   }

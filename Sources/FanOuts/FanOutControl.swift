@@ -72,7 +72,7 @@ package struct FanOutControl {
 
   private static func unknown(_ event: String) -> CommandFailure {
     CommandFailure(
-      .failed, "Redis knows nothing of \(event): it was not read yet, or it began over 7 days ago")
+      .unknown, "Redis knows nothing of \(event): it was not read yet, or it began over 7 days ago")
   }
 }
 

@@ -49,6 +49,16 @@ package enum FanOutReport {
         text.add(part, count, indent: 2)
       }
     }
+    if status.skipped > 0 {
+      text.add(
+        "skipped", status.skipped, note: "users or devices: Redis holds something else",
+        mark: .bad)
+    }
+    if status.unread > 0 {
+      text.add(
+        "unread", status.unread, note: "segments: the event expired before all followers were read",
+        mark: .bad)
+    }
     if status.waiting > 0 { text.add("waiting", status.waiting, note: status.obstacle) }
     if status.deadLettered > 0 {
       text.add("dead letters", status.deadLettered, note: "segments", mark: .bad)

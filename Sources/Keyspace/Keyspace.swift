@@ -50,6 +50,8 @@ package struct Keyspace: Sendable, Equatable {
   package var ofTags: Keyspace {
     Keyspace(data: dataPrefix, dashboards: dashboardsPrefix, userLists: .ofTags)
   }
+
+  package var isOfTags: Bool { userLists == .ofTags }
 }
 
 // MARK: - Followers, users, tokens: written by Devices, read by Expand; no lifetime

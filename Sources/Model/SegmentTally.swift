@@ -17,6 +17,9 @@ package final class SegmentTally {
   package var retried = 0
   /// Users or bindings passed over because Redis held something else than the contract says.
   package var skipped = 0
+  /// The event expired before all followers of the segment were read: nobody knows how many are
+  /// left.
+  package var isUnread = false
   /// Users whose time zone, or whose locale, nobody knows.
   package var unknownZones = 0
   package var unknownLocales = 0

@@ -34,6 +34,9 @@ package enum WorkerMetrics {
     "fanfare_segments_total", .counter,
     "Segments that this worker settled, or that another worker had already settled.",
     labels: ["result"])
+  static let unread = MetricFamily(
+    "fanfare_segments_unread_total", .counter,
+    "Settled segments whose followers were not all read before the event expired.")
   static let recipients = MetricFamily(
     "fanfare_recipients_total", .counter,
     "Followers in settled segments, including muted ones and those without a device.")
@@ -205,7 +208,8 @@ package enum WorkerMetrics {
   package static let all =
     [
       build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
-      recipients, pending, skipped, unknownValues, pushes, rejections, suppressions, retries,
+      unread, recipients, pending, skipped, unknownValues, pushes, rejections, suppressions,
+      retries,
       credentials,
       unfitCredentials, expiry,
       answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
@@ -265,6 +269,7 @@ extension WorkerMetrics {
     text.append(
       segments,
       series(counts, ["settled": .segmentsSettled, "already_settled": .segmentsAlreadySettled]))
+    text.append(unread, Double(counts[.segmentsUnread]))
   }
 
   private static func appendPushes(_ figures: WorkerFigures, to text: inout PrometheusText) {

@@ -44,7 +44,8 @@ package struct TokenMoves {
 
   // MARK: to another user
 
-  /// Steps 1 and 2.
+  /// Steps 1 and 2. Before a token leaves anybody, the keys of those who take it are looked at: who
+  /// could not take it would leave the token with nobody.
   /// - Parameter sparesOthers: a token that is another's stays so: nil in its place. For a move
   ///   that came too late and is begun again, or that is of no use when another has the token.
   package func claim(
@@ -54,6 +55,7 @@ package struct TokenMoves {
       sparesOthers ? Array(repeating: nil, count: wanted.count) : try await claimFree(wanted)
     let others = wanted.indices.filter { moves[$0] == nil }
     guard !others.isEmpty else { return moves }
+    try await checkTypes(of: wanted.map(\.user))
     let named = try await name(others.map { wanted[$0] }, sparesOthers: sparesOthers)
     for (index, move) in zip(others, named) { moves[index] = move }
     try await dismiss(named.compactMap { $0 })
@@ -81,6 +83,11 @@ package struct TokenMoves {
       else { return nil }
       return Move(token: one.token, user: one.user, number: "0", leaving: [])
     }
+  }
+
+  private func checkTypes(of users: [String]) async throws(RedisError) {
+    let wrong = try await redis.wrongTypes(users.map { keyspace.typedMovingKeys(user: $0) })
+    if let error = wrong.lazy.compactMap(\.self).first { throw error }
   }
 
   /// Step 1.

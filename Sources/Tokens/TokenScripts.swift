@@ -11,7 +11,7 @@ enum TokenScripts {
   static let settle = RedisScript([PackageResources.moves_lua, PackageResources.settle_lua])
   static let leave = RedisScript([
     SharedLua.types, SharedLua.permissions, TokenLua.tokenOf, TokenLua.userTokens,
-    TokenLua.dropping, PackageResources.leave_lua,
+    TokenLua.freeing, TokenLua.dropping, PackageResources.leave_lua,
   ])
   static let look = RedisScript([
     TokenLua.tokenOf, TokenLua.holding, TokenLua.userTokens, PackageResources.look_lua,
@@ -26,6 +26,8 @@ package enum TokenLua {
   package static let holding = PackageResources.holding_lua
   /// What a user's moves know of a token.
   package static let userTokens = PackageResources.user_tokens_lua
+  /// `may_not_free(key)`.
+  package static let freeing = PackageResources.freeing_lua
   /// How a device is taken out.
   package static let dropping = PackageResources.dropping_lua
   /// What `userTokens` takes.

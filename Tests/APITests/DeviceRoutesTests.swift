@@ -131,7 +131,8 @@ import Testing
             JSONObject([("badge", "3"), ("locale", "ja"), ("muted", "0"), ("tz", "Asia/Tokyo")])))
       for wrong in [
         #"{"badge":-1}"#, #"{"muted":"x"}"#, #"{"tz":3}"#, #"{"quiet":"late"}"#,
-        #"{"tz":"Asia/Tokio"}"#, #"{"locale":"jp"}"#,
+        #"{"tz":"Asia/Tokio"}"#, #"{"locale":"jp"}"#, #"{"muted_streamers":["a\nb"]}"#,
+        #"{"muted_streamers":[""]}"#,
       ] {
         #expect(try bed.ask("PATCH", profile, wrong).status == 422, "\(wrong)")
       }

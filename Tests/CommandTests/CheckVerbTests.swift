@@ -255,6 +255,25 @@ import Testing
     #expect(try redis.cli("EXISTS", "ffd:{check}") == "0")
   }
 
+  @Test func checkNamesCommandsThatRedisDoesNotHave() throws {
+    let redis = try RedisServerProcess(
+      options: ["--rename-command", "HDEL", "", "--rename-command", "ROLE", "WHAT"])
+    let lines = try check("redis.port=\(redis.port)")
+    #expect(
+      lines.contains { $0.contains("our user may not: HDEL (renamed or disabled in Redis)") },
+      "\(lines)")
+    #expect(lines.contains { $0.contains("does not say its ROLE") }, "\(lines)")
+  }
+
+  @Test func checkWarnsWhereRoleIsForbidden() throws {
+    let redis = try RedisServerProcess()
+    let port = "redis.port=\(redis.port)"
+    #expect(try !check(port).contains { $0.contains("ROLE") })
+    try redis.cli("ACL", "SETUSER", "default", "-role")
+    let lines = try check(port)
+    #expect(lines.contains { $0.contains("does not say its ROLE") }, "\(lines)")
+  }
+
   /// A GOAWAY says that the request was not looked at: nobody waits for more.
   @Test func checkSaysThatAServerWentAway() throws {
     let directory = try ScratchDirectory()

@@ -40,8 +40,10 @@ import Testing
     #expect(object?["event"]?.string == "e2" && object?["brake"]?.string == "paused")
     #expect(object?["segments"]?.integer == 8)
     #expect(try fanOut("status", "e1").text.contains("1,234"))
-    let unknown = try fanOut("status", "nope")
-    #expect(unknown.code == 1 && unknown.text.contains("nope"))
+    for order in ["status", "pause", "resume", "cancel"] {
+      let unknown = try fanOut(order, "nope")
+      #expect(unknown.code == 5 && unknown.text.contains("nope"), "\(order): \(unknown.text)")
+    }
   }
 
   @Test(arguments: [

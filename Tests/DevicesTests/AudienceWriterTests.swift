@@ -186,7 +186,7 @@ import Testing
           AudienceRow(user: "b", profile: profile, bindings: [], boundAt: 1_000), line: line + 5)
       }
       let summary = try await writer.finish()
-      #expect(writer.takeOverfull().map(\.line) == [3, 7])
+      #expect(writer.takeRefused().map(\.line) == [3, 7])
       #expect(summary.devices == 1_110)
       #expect(try await redis.tokens("a").count == 1_000)
       #expect(try await redis.ask("HLEN", keyspace.profile(user: "b")) == "32")

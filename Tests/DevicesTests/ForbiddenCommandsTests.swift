@@ -53,11 +53,18 @@ import Tokens
       .unbind,
       [
         "smembers", "hkeys", "srem", "hdel", "hset", "del", "expire", "time", "zadd",
+        "zremrangebyscore", "get", "set", "hget", "zscore",
+      ]
+    ),
+    (
+      .forget,
+      [
+        "smembers", "hkeys", "hlen", "scard", "hsetnx", "hdel", "sismember", "del", "exists",
+        "time", "type", "get", "set", "expire", "hget", "hset", "zscore", "zadd",
         "zremrangebyscore",
       ]
     ),
-    (.forget, ["smembers", "hkeys", "hlen", "scard", "hsetnx", "hdel", "sismember", "del"]),
-    (.forgetAPage, ["hsetnx", "srem", "hdel"]),
+    (.forgetAPage, ["hsetnx", "srem", "hdel", "time", "get", "hset", "zadd"]),
   ]
 
   /// A device would be taken from the user and its token not freed, or the other way round.

@@ -231,11 +231,16 @@ import Testing
         (bind, owner, ["bind", "u", "prod", "com.example"]),
         (bind, owner, ["bind", "u", "production", "com:example"]),
         (bind, owner, ["bind", "u", "production", "com.example", "soon"]),
+        (bind, owner, ["bind", "u", "production", "com.example", "inf"]),
+        (bind, owner, ["bind", "u", "production", "com.example", "-inf"]),
+        (bind, owner, ["bind", "u", "production", "com.example", "nan"]),
+        (bind, owner, ["bind", "u", "production", "com.example", "1e30"]),
         (bind, owner, ["take", "u", "production", "com.example"]),
       ]
       for (script, key, arguments) in wrong {
         let reply = try await Self.evaluate(redis, script, [key], arguments)
         #expect(reply?.hasPrefix("ERR ") == true, "\(key) \(arguments) \(reply ?? "")")
+        #expect(reply?.contains("user_script") == false, "\(reply ?? "")")
       }
       #expect(try await redis.keys() == [])
       _ = try await redis.ask("SET", "ffd:{f:s1:0:0}", "x")

@@ -31,8 +31,9 @@ import Testing
       #expect(try await registry.devices(of: "u1") == user.devices)
       #expect(try await registry.profile(of: "u1") == user.profile)
       _ = try await redis.ask("SET", keyspace.bindings(user: "u2"), "x")
-      #expect(
-        await failure { _ = try await registry.devices(of: "u2") }?.code == .redis(.wrongType))
+      let wrong = await failure { _ = try await registry.devices(of: "u2") }
+      #expect(wrong?.code == .redis(.wrongType))
+      #expect(wrong?.message.hasPrefix(keyspace.bindings(user: "u2") + " is a string") == true)
     }
   }
 

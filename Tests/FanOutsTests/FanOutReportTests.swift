@@ -58,7 +58,7 @@ import Threads
     let fields = [
       "state": "incomplete", "streamer": "s1", "pushes": "30", "accepted": "20", "rejected": "10",
       "rejected:Unregistered": "10", "waiting": "5", "obstacle": "production: slow",
-      "dead_lettered": "2",
+      "dead_lettered": "2", "skipped": "3", "unread": "4",
     ]
     let bytes = ThreadLock<[UInt8]>([])
     let plain = Capabilities(isTerminal: false, redraws: false, coloured: false, unicode: true)
@@ -68,7 +68,10 @@ import Threads
     }
     FanOutReport.summary(of: fanOut(fields), now: 0).write(to: console)
     let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
-    for part in ["incomplete", "Unregistered", "waiting", "production: slow", "dead letters"] {
+    for part in [
+      "incomplete", "Unregistered", "waiting", "production: slow", "dead letters", "skipped",
+      "unread",
+    ] {
       #expect(text.contains(part), "\(part)")
     }
   }

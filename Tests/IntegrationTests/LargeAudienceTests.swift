@@ -56,7 +56,7 @@ import Testing
     try await bed.emit("slow", streamer: "slow", expiresIn: 6)
     let slow = try await bed.finished("slow")
     #expect(slow.state == .done && slow.settled == 1)
-    #expect(slow.pushes == 0 && slow.skipped == 0)
+    #expect(slow.pushes == 0 && slow.skipped == 0 && slow.unread == 1)
     #expect(
       bed.sink.lines.contains { $0.contains("event expired before all followers were read") })
     try await bed.emit("light", streamer: "light")

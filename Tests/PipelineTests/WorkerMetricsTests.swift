@@ -75,6 +75,7 @@ import Testing
       ("fanfare_segments_total{result=\"already_settled\"}", .segmentsAlreadySettled),
       ("fanfare_claims_lost_total", .claimsLost),
       ("fanfare_claims_taken_over_total", .claimsTakenOver),
+      ("fanfare_segments_unread_total", .segmentsUnread),
       ("fanfare_recipients_total", .recipients), ("fanfare_recipients_skipped_total", .skipped),
       ("fanfare_recipients_unknown_total{field=\"tz\"}", .unknownZones),
       ("fanfare_recipients_unknown_total{field=\"locale\"}", .unknownLocales),

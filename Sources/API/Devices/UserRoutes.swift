@@ -174,10 +174,11 @@ final class UserRoutes {
     case ProfilePatch.mutedStreamers:
       let elements = value.array ?? []
       let texts = elements.compactMap(\.string)
-      guard value.array != nil, texts.count == elements.count, !texts.contains("") else {
+      guard value.array != nil, texts.count == elements.count else {
         throw Problem(.invalid, "\(name) is a list of ids of streamers, or null")
       }
-      return texts.isEmpty ? nil : texts.joined(separator: "\n")
+      let text = try given { () throws(GivenRefusal) in try ProfilePatch.text(ofMuted: texts) }
+      return text.isEmpty ? nil : text
     default:
       if let text = value.string { return text }
       throw Problem(.invalid, "a field of a profile is a string or null, not \(value.kindName)")

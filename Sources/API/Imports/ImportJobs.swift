@@ -146,7 +146,7 @@ actor ImportJobs {
     try await done { () async throws(DevicesError) in
       run.report.counts = try await importer.finish()
     }
-    if let overfull = addOverfull(importer, run), end == nil { end = overfull }
+    if let refused = addRefused(importer, run), end == nil { end = refused }
     if let end { throw end }
   }
 
@@ -160,16 +160,16 @@ actor ImportJobs {
     let refusal = try await done { () async throws(DevicesError) in
       try await importer.take(line, number: number)
     }
-    let overfull = addOverfull(importer, run)
+    let refused = addRefused(importer, run)
     run.report.counts = importer.counts
-    guard let refusal else { return overfull }
+    guard let refusal else { return refused }
     return refuse(refusal.reason, number, run)
   }
 
   /// What was found only when a page of rows was written.
-  private func addOverfull(_ importer: AudienceImporter, _ run: ImportRun) -> Problem? {
+  private func addRefused(_ importer: AudienceImporter, _ run: ImportRun) -> Problem? {
     var end: Problem?
-    for (line, reason) in importer.takeOverfull() { end = refuse(reason, line, run) }
+    for refused in importer.takeRefused() { end = refuse(refused.reason, refused.line, run) }
     run.report.counts = importer.counts
     return end
   }

@@ -24,12 +24,18 @@ package enum CommandPermissions {
     return refused(tried, try await client.execute(pipeline(tried), at: master))
   }
 
-  /// The names of those commands that our user may not use, by what was answered.
+  /// The names of those commands that our user may not use, or that the server does not have, by
+  /// what was answered.
   private static func refused(_ commands: [[String]], _ replies: RedisReplies) -> [String] {
     var names: [String] = []
-    for (index, command) in commands.enumerated()
-    where replies[index].errorText?.hasPrefix("NOPERM") == true && !names.contains(command[0]) {
-      names.append(command[0])
+    for (index, command) in commands.enumerated() {
+      let name: String
+      switch replies[index].error?.kind {
+      case .noPermission: name = command[0]
+      case .unknownCommand: name = "\(command[0]) (renamed or disabled in Redis)"
+      default: continue
+      }
+      if !names.contains(name) { names.append(name) }
     }
     return names
   }

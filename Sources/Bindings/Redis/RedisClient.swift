@@ -149,6 +149,7 @@ package final class RedisClient {
         to: pipeline, timeout: timeout ?? options.commandTimeout,
         maximumReplyBytes: min(maximumReplyBytes ?? .max, options.maximumReplyBytes),
         mayLag: mayLag)
+      replies.nameWrongKeys(of: pipeline)
       let refusal = replies.refusal.map { RedisError($0, quotes: false) }
       whenDone(loop.clock &- began, refusal)
       return replies

@@ -97,9 +97,13 @@ extension RedisError {
     switch (reply.kind, reply.disposition) {
     case (.wrongType, _):
       guard let read else {
-        self.init(
-          .wrongType, "a Redis key of ours holds another type: RENAME or DEL it",
-          cause: reply.message)
+        guard let statement = WrongTypeText.statement(in: reply.message) else {
+          self.init(
+            .wrongType, "a Redis key of ours holds another type: RENAME or DEL it",
+            cause: reply.message)
+          return
+        }
+        self.init(.wrongType, "\(statement): RENAME or DEL it")
         return
       }
       self.init(
@@ -113,6 +117,11 @@ extension RedisError {
       self.init(
         .notPermitted, "our Redis user \(what): grant it what docs/redis.md lists",
         cause: reply.message)
+    case (.unknownCommand, _):
+      let name = reply.unknownCommand ?? "a command of ours"
+      self.init(
+        .unsupported, "Redis does not have \(name): is it renamed or disabled?",
+        cause: quotes ? reply.message : reply.word)
     case (_, .permanent):
       let what = read.map { "to \($0)" } ?? "a command of ours"
       self.init(
@@ -123,6 +132,11 @@ extension RedisError {
         .unknownError, "Redis, or a proxy before it, answers \(what) with an error we do not know",
         cause: quotes ? reply.excerpt : reply.word)
     }
+  }
+
+  /// A key whose type was asked for.
+  package static func wrongType(of key: String, _ type: String, not wanted: String) -> RedisError {
+    RedisError(RedisErrorReply(WrongTypeText.naming(key, type, not: wanted)))
   }
 
   /// A reply of another shape than every Redis gives: it must not pass for an empty one.

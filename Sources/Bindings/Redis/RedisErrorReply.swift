@@ -43,6 +43,17 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     kind = ErrorReplyTable.kind(of: message)
   }
 
+  /// The command that Redis does not have, as it quotes it before the arguments.
+  var unknownCommand: String? {
+    guard kind == .unknownCommand,
+      let quoted = message.utf8.split(
+        separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false
+      ).dropFirst().first, !quoted.isEmpty, quoted.count <= 32,
+      quoted.allSatisfy({ $0.isASCIIUpper || $0.isASCIILower })
+    else { return nil }
+    return String(Substring(quoted))
+  }
+
   /// For logs: a line may have 64 KiB.
   var excerpt: String {
     message.utf8.count <= 200

@@ -7,6 +7,8 @@ package final class RedisReplies {
   let storage: UnsafeMutablePointer<ReplyStorage>
   /// What the nodes of a cluster answered, in the place of a storage's own replies.
   private let gathered: GatheredReplies?
+  /// Errors in our words, by the index of the reply.
+  var renamedErrors: [Int: String] = [:]
 
   package convenience init(expecting count: Int, maximumBytes: Int) {
     self.init(expecting: count, maximumBytes: maximumBytes, allowance: nil)
@@ -80,6 +82,20 @@ package final class RedisReplies {
     return nil
   }
 
+  /// Redis does not say which key holds another type: the commands do.
+  func nameWrongKeys(of pipeline: RedisPipeline) {
+    let isAny = gathered?.hasWrongTypes ?? (storage.pointee.wrongTypes > 0)
+    guard isAny, let commands = CommandScanner.commands(of: pipeline) else { return }
+    for index in 0..<min(count, commands.count) {
+      let reply = self[index]
+      guard let error = reply.error, error.kind == .wrongType,
+        error.message.contains(WrongTypeText.ofRedis)
+      else { continue }
+      let words = CommandScanner.words(of: pipeline, at: commands[index].bytes)
+      if let text = WrongTypeText.naming(words) { reply.renameError(text) }
+    }
+  }
+
   /// The first command that Redis refused.
   package var firstError: RedisErrorReply? {
     for index in 0..<count {
@@ -106,6 +122,8 @@ struct GatheredReplies {
   var count: Int { places.count }
 
   var hasRefusals: Bool { sources.contains { $0.storage.pointee.refusals > 0 } }
+
+  var hasWrongTypes: Bool { sources.contains { $0.storage.pointee.wrongTypes > 0 } }
 
   var byteCount: Int { sources.reduce(0) { $0 + $1.byteCount } }
 

@@ -42,11 +42,15 @@ package struct RedisReply {
 
   package var error: RedisErrorReply? { errorText.map { RedisErrorReply($0) } }
 
-  /// What Redis says about a command that it refused; bytes that are no UTF-8 are replaced.
+  /// What Redis says about a command that it refused; bytes that are no UTF-8 are replaced. A key
+  /// of another type is named (`WrongTypeText`).
   package var errorText: String? {
     let node = node
-    return node.kind == .error ? String(decoding: content(node), as: UTF8.self) : nil
+    guard node.kind == .error else { return nil }
+    return replies.renamedErrors[index] ?? String(decoding: content(node), as: UTF8.self)
   }
+
+  func renameError(_ text: String) { replies.renamedErrors[index] = text }
 
   /// Elements of an array; 0 for everything else.
   package var count: Int {

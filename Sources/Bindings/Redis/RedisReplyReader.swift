@@ -191,6 +191,7 @@ private func createString(
     let error = ErrorReplyTable.kind(of: String(decoding: line, as: UTF8.self))
     if error == .readOnly { storage.pointee.refusesWrites = true }
     if error.isRefusal { storage.pointee.refusals += 1 }
+    if error == .wrongType { storage.pointee.wrongTypes += 1 }
   }
   return present
 }

@@ -20,6 +20,8 @@ struct ReplyStorage: ~Copyable {
   /// Replies by which Redis does not do now what it was asked: it lacks memory or its disk, or our
   /// user the permission.
   var refusals = 0
+  /// Replies that say that a key holds another type than the command takes.
+  var wrongTypes = 0
 
   init(expecting expected: Int, maximumBytes: Int, allowance: ReplyAllowance?) {
     self.expected = expected

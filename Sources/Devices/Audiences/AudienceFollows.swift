@@ -14,6 +14,9 @@ package final class AudienceFollows {
   private let plainSet: PlainSetPattern?
   private let changes: FollowChanges
   private var gathered: [(streamer: String, user: String)] = []
+  /// Of each that is gathered, the line of the import that it came from.
+  private var lines: [Int] = []
+  private var refused: [RefusedLine] = []
   private var streamers: Set<ExactText> = []
   /// Streamers whose followers are not in a plain set.
   private var unhidden: Set<ExactText> = []
@@ -40,13 +43,18 @@ package final class AudienceFollows {
     unhidden.insert(ExactText(streamer))
   }
 
-  /// Refuses what is no id, without a trace.
-  package func append(streamer: String, user: String) async throws(DevicesError) {
+  /// Refuses what is no id, without a trace. A follow whose streamer has a key of another type is
+  /// seen when it is written: see `takeRefused`.
+  /// - Parameter line: names such a follow.
+  package func append(
+    streamer: String, user: String, line: Int = 0
+  ) async throws(DevicesError) {
     try await check(streamer: streamer)
     guard Keyspace.isIdentifier(user) else {
       throw DevicesError(.invalid, AudienceRow.identifierProblem("user"))
     }
     gathered.append((streamer, user))
+    lines.append(line)
     if gathered.count >= Self.followsPerPage { try await flush() }
   }
 
@@ -79,10 +87,19 @@ package final class AudienceFollows {
     return outgrown
   }
 
-  private func flush() async throws(DevicesError) {
-    let follows = gathered
+  /// The follows that were not written since the last call.
+  func takeRefused() -> [RefusedLine] {
+    defer { refused = [] }
+    return refused
+  }
+
+  func flush() async throws(DevicesError) {
+    let (follows, lines) = (gathered, lines)
     gathered.removeAll(keepingCapacity: true)
+    self.lines.removeAll(keepingCapacity: true)
     streamers.formUnion(follows.lazy.map { ExactText($0.streamer) })
-    added += try await changes.apply(.follow, follows)
+    let written = try await changes.applyEach(.follow, follows)
+    added += written.changed
+    refused += written.refused.map { RefusedLine(lines[$0.index], $0.error.message) }
   }
 }

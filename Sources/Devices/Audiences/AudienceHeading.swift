@@ -71,6 +71,13 @@ struct AudienceHeading {
   }
 }
 
+extension Keyspace {
+  /// Who is in the list of a streamer or tag, in words.
+  func people(of name: String) -> String {
+    isOfTags ? "the users of the tag \(name)" : "the followers of \(name)"
+  }
+}
+
 extension AudienceHeading {
   /// Throws when somebody follows already: what would take their place, and how to say so.
   func refuseToReplace(
@@ -100,14 +107,32 @@ extension RedisClient {
   func audienceHeadings(
     of streamers: [String], _ keyspace: Keyspace, hiding plainSet: PlainSetPattern? = nil
   ) async throws(DevicesError) -> [AudienceHeading] {
+    var headings: [AudienceHeading] = []
+    for result in try await eachAudienceHeading(of: streamers, keyspace, hiding: plainSet) {
+      headings.append(try result.get())
+    }
+    return headings
+  }
+
+  /// As above; a hash that holds something else is the failure of its streamer.
+  func eachAudienceHeading(
+    of streamers: [String], _ keyspace: Keyspace, hiding plainSet: PlainSetPattern? = nil
+  ) async throws(DevicesError) -> [Result<AudienceHeading, DevicesError>] {
     let keys = streamers.map { keyspace.followers(of: $0) }
     let replies = try await replies(
       to: keys.map { ["HMGET", $0, "shards", "generation", "next"] })
-    var headings: [AudienceHeading] = []
+    var headings: [Result<AudienceHeading, DevicesError>] = []
+    var new: [String] = []
     for (index, key) in keys.enumerated() {
-      headings.append(try AudienceHeading(replies[index], key: key))
+      do throws(DevicesError) {
+        let heading = try AudienceHeading(replies[index], key: key)
+        headings.append(.success(heading))
+        if !heading.exists { new.append(streamers[index]) }
+      } catch {
+        guard error.isOfContent else { throw error }
+        headings.append(.failure(error))
+      }
     }
-    let new = streamers.indices.filter { !headings[$0].exists }.map { streamers[$0] }
     try await plainSet?.refuse(new, self)
     return headings
   }

@@ -11,7 +11,9 @@ package final class AudienceImporter {
   package struct Counts: Sendable, Equatable {
     /// Lines that are not blank.
     package var rows = 0
+    /// Rows that were not written, or not all of which was.
     package var refused = 0
+    /// Users of rows that were written.
     package var users = 0
     package var devices = 0
     /// Those that are new.
@@ -31,6 +33,12 @@ package final class AudienceImporter {
   private let sharding: AudienceSharding
   private let tagSharding: AudienceSharding
   private var progress = Counts()
+  /// Rows that may not be written yet.
+  private var pending = 0
+  private var refused: [RefusedLine] = []
+
+  /// Rows that are written together.
+  private static let rowsPerPage = 1_000
 
   /// - Parameters:
   ///   - plainSet: where followers without shards may stand; a follow beside them is refused.
@@ -48,7 +56,7 @@ package final class AudienceImporter {
     tagSharding = AudienceSharding(redis: redis, keyspace: keyspace.ofTags)
   }
 
-  /// Of what was taken so far; some of it may wait to be written.
+  /// Of rows that were read, and of users, devices, follows and tags that are written.
   package var counts: Counts {
     var counts = progress
     counts.devices = writer.devices
@@ -57,24 +65,17 @@ package final class AudienceImporter {
     return counts
   }
 
-  /// Rows that were taken, and whose users would have had more devices or fields than we read:
-  /// those were not written, the rows' follows and tags were. They are counted as refused, and told
-  /// once.
-  package func takeOverfull() -> [(line: Int, reason: String)] {
-    var told: [(line: Int, reason: String)] = []
-    // A row may be written in several parts.
-    for refusal in writer.takeOverfull() where told.last?.line != refusal.line {
-      told.append(refusal)
-      progress.refused += 1
-      progress.users -= 1
-    }
-    return told
+  /// Rows that were taken, and were not written, or not all of which was: their users would have
+  /// more devices or fields than we read, or a key in Redis holds another type. Each is told once.
+  package func takeRefused() -> [RefusedLine] {
+    defer { refused = [] }
+    return refused
   }
 
   /// Takes a line. Returns why it is refused; nil when it is not.
-  /// - Parameter number: what it is called later, when that is found.
+  /// - Parameter number: what it is called later, when that is found; another for each line.
   package func take(
-    _ line: ImportLine, number: Int = 0
+    _ line: ImportLine, number: Int
   ) async throws(DevicesError) -> ImportRow.Refusal? {
     if case .text(let bytes) = line, bytes.allSatisfy(Self.isBlank) { return nil }
     progress.rows += 1
@@ -91,11 +92,28 @@ package final class AudienceImporter {
     }
     for part in row.rows { try await writer.append(part, line: number) }
     for streamer in row.follows {
-      try await follows.append(streamer: streamer, user: row.user)
+      try await follows.append(streamer: streamer, user: row.user, line: number)
     }
-    for tag in row.tags { try await tags.append(streamer: tag, user: row.user) }
-    progress.users += 1
+    for tag in row.tags {
+      try await tags.append(streamer: tag, user: row.user, line: number)
+    }
+    pending += 1
+    if pending >= Self.rowsPerPage { try await flush() }
     return nil
+  }
+
+  /// Writes all of the pending rows, so that what is refused of one is known at once.
+  private func flush() async throws(DevicesError) {
+    try await writer.flush()
+    try await follows.flush()
+    try await tags.flush()
+    let all = writer.takeRefused() + follows.takeRefused() + tags.takeRefused()
+    var seen: Set<Int> = []
+    let first = all.filter { seen.insert($0.line).inserted }.sorted { $0.line < $1.line }
+    progress.refused += first.count
+    progress.users += pending - first.count
+    pending = 0
+    refused += first
   }
 
   private func read(_ line: ImportLine) throws(ImportRow.Refusal) -> ImportRow {
@@ -114,7 +132,7 @@ package final class AudienceImporter {
       do throws(DevicesError) {
         try await follows.check(streamer: streamer)
       } catch {
-        if error.code == .invalid { return ImportRow.Refusal(error.message) }
+        if error.code == .invalid || error.isOfContent { return ImportRow.Refusal(error.message) }
         throw error
       }
     }
@@ -129,7 +147,7 @@ package final class AudienceImporter {
   /// Writes what is left, and divides the followers of streamers, and the users of tags, who have
   /// outgrown their shards, unless another does that at the same time.
   package func finish() async throws(DevicesError) -> Counts {
-    try await writer.finish()
+    try await flush()
     try await divide(try await follows.finish(), by: sharding)
     try await divide(try await tags.finish(), by: tagSharding)
     return counts
@@ -143,7 +161,8 @@ package final class AudienceImporter {
         _ = try await sharding.run(streamer: name, from: .current)
         progress.divided.append(name)
       } catch {
-        if error.code != .conflict { throw error }
+        // What a key of its holds is said by whatever reads it: all rows are written.
+        if error.code != .conflict, !error.isOfContent { throw error }
       }
     }
   }

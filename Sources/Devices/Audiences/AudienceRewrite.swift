@@ -37,8 +37,8 @@ final class AudienceRewrite {
   /// How often a rewrite starts again because the followers were rewritten under its hands.
   static let maximumTries = 16
 
-  static func conflict(_ streamer: String) -> DevicesError {
-    DevicesError(.conflict, "the followers of \(streamer) are being rewritten by others")
+  static func conflict(_ streamer: String, _ keyspace: Keyspace) -> DevicesError {
+    DevicesError(.conflict, "\(keyspace.people(of: streamer)) are being rewritten by others")
   }
 
   /// Announces a rewrite of the audience that `heading` shows, so that whoever follows or unfollows
@@ -160,14 +160,14 @@ final class AudienceRewrite {
         guard try await currentFollowers() == 0 else {
           throw DevicesError(
             .invalid,
-            "nobody would follow \(streamer) any more: its followers are as they were before")
+            "nobody would be left: \(keyspace.people(of: streamer)) are as they were before")
         }
         minimum = 0
       default:
         try await Self.remove(redis, keys)
         throw DevicesError(
           .conflict,
-          "another rewrite of the followers of \(streamer) began meanwhile: this one is void")
+          "another rewrite of \(keyspace.people(of: streamer)) began meanwhile: this one is void")
       }
     }
   }

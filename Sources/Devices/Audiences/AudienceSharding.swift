@@ -70,7 +70,7 @@ package struct AudienceSharding {
         return (rewrite, keys, expected)
       }
     }
-    throw AudienceRewrite.conflict(streamer)
+    throw AudienceRewrite.conflict(streamer, keyspace)
   }
 
   private static func sources(
@@ -82,7 +82,9 @@ package struct AudienceSharding {
       guard heading.exists else {
         throw DevicesError(
           .invalid,
-          "\(streamer) has no follower shards: import its followers, or name the plain set")
+          keyspace.isOfTags
+            ? "nobody has the tag \(streamer): add it to users first"
+            : "\(streamer) has no follower shards: import its followers, or name the plain set")
       }
       return heading.shardKeys(of: streamer, keyspace)
     }
@@ -155,7 +157,7 @@ package struct AudienceSharding {
         to: written.map { [command, rewrite.shardKey(of: $0), $0] })
       if let error = replies.firstError { throw DevicesError(reply: error.message) }
     }
-    throw AudienceRewrite.conflict(rewrite.streamer)
+    throw AudienceRewrite.conflict(rewrite.streamer, keyspace)
   }
 }
 

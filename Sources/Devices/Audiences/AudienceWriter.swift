@@ -2,6 +2,7 @@ import Keyspace
 import Model
 import Redis
 import Text
+import Tokens
 
 /// Writes many users and a streamer's followers in large pipelines: for an import or a seed. As
 /// with `DeviceRegistry`, a token that belongs to another user leaves that one. Confined to the
@@ -15,18 +16,18 @@ package final class AudienceWriter {
   private let keyspace: Keyspace
   private let options: AudienceWriterOptions
   private let binder: TokenBinder
+  /// A row, and the line of the import that it came from.
+  private typealias PageRow = (row: AudienceRow, line: Int?)
   /// What is left to write, in order.
-  private var page: [AudienceRow] = []
-  /// Of each row of the page, where it came from.
-  private var lines: [Int] = []
-  /// Rows that were not written, because their users would have more than we read: where they came
-  /// from, and why.
-  private var overfull: [(line: Int, reason: String)] = []
+  private var page: [PageRow] = []
+  /// Rows that were not written: their lines, and why.
+  private var refused: [RefusedLine] = []
   /// Who has bound what in this page. A second user's binding waits for the next page, so that
   /// the last one named is the owner.
   private var pageOwners: [ExactText: String] = [:]
   private var rewrite: AudienceRewrite?
 
+  /// Devices of the rows that are written.
   package private(set) var devices = 0
 
   package init(
@@ -57,15 +58,16 @@ package final class AudienceWriter {
         allowsEmpty: allowsEmpty)
       if rewrite != nil { return }
     }
-    throw AudienceRewrite.conflict(streamer)
+    throw AudienceRewrite.conflict(streamer, keyspace)
   }
 
   /// Appends a user; written when a page is full and by `finish`. Devices and profile fields are
   /// added to what the user has. A row that is refused (`DevicesErrorCode.invalid`) leaves no
   /// trace. One whose user would have too many devices or fields is not written either, which is
-  /// seen with its page: see `takeOverfull`.
-  /// - Parameter line: what such a row is told by.
-  package func append(_ row: AudienceRow, line: Int = 0) async throws(DevicesError) {
+  /// seen with its page: see `takeRefused`.
+  /// - Parameter line: names a row that is not written. A row with a line, one of whose keys holds
+  ///   another type, is refused too; a row without one ends the writing.
+  package func append(_ row: AudienceRow, line: Int? = nil) async throws(DevicesError) {
     if let problem = row.problem { throw DevicesError(.invalid, problem) }
     for binding in row.bindings {
       if let owner = pageOwners[ExactText(binding.token)], !owner.isExactly(row.user) {
@@ -73,9 +75,7 @@ package final class AudienceWriter {
       }
     }
     for binding in row.bindings { pageOwners[ExactText(binding.token)] = row.user }
-    page.append(row)
-    lines.append(line)
-    devices += row.bindings.count
+    page.append((row, line))
     if let rewrite { try await rewrite.append(row.user) }
     if page.count >= options.rowsPerPage { try await flush() }
   }
@@ -95,7 +95,6 @@ package final class AudienceWriter {
   /// Gives up what `begin` began: the current generation stays. Users written so far stay too.
   package func abandon() async throws(DevicesError) {
     page.removeAll()
-    lines.removeAll()
     pageOwners.removeAll()
     if let rewrite {
       self.rewrite = nil
@@ -103,42 +102,85 @@ package final class AudienceWriter {
     }
   }
 
-  private func flush() async throws(DevicesError) {
+  /// Writes what is left of the page.
+  func flush() async throws(DevicesError) {
     guard !page.isEmpty else { return }
-    let (all, numbers) = (page, lines)
+    var rows = page
     page.removeAll(keepingCapacity: true)
-    lines.removeAll(keepingCapacity: true)
     pageOwners.removeAll(keepingCapacity: true)
-    let rows = try await withoutOverfull(all, numbers)
+    do throws(DevicesError) {
+      rows = try await withoutOverfull(rows)
+      try await write(rows)
+    } catch {
+      guard error.isOfContent else { throw error }
+      // Nearly no page comes here, so a page is not looked through before it is written.
+      rows = try await withoutWrongTypes(rows, or: error)
+      rows = try await withoutOverfull(rows)
+      try await write(rows)
+    }
+    devices += rows.reduce(0) { $0 + $1.row.bindings.count }
+  }
+
+  /// May be repeated.
+  private func write(_ rows: [PageRow]) async throws(DevicesError) {
     try await write(profilesOf: rows)
     try await binder.bind(
-      rows.map {
+      rows.map { row, _ in
         .init(
-          user: $0.user, bindings: $0.bindings, at: $0.boundAt, isBelated: $0.isBelated)
+          user: row.user, bindings: row.bindings, at: row.boundAt, isBelated: row.isBelated)
       })
   }
 
   /// The rows that were not written since the last call.
-  func takeOverfull() -> [(line: Int, reason: String)] {
-    defer { overfull = [] }
-    return overfull
+  func takeRefused() -> [RefusedLine] {
+    defer { refused = [] }
+    return refused
+  }
+
+  /// Refuses the rows one of whose keys holds another type.
+  /// - Parameter error: thrown when there is no such row, or when it has no line.
+  private func withoutWrongTypes(
+    _ rows: [PageRow], or error: DevicesError
+  ) async throws(DevicesError) -> [PageRow] {
+    let wrong: [RedisError?]
+    do {
+      wrong = try await redis.wrongTypes(rows.map { row, _ in keyspace.typedKeys(of: row) })
+    } catch {
+      throw DevicesError(error)
+    }
+    guard wrong.contains(where: { $0 != nil }) else { throw error }
+    var left: [PageRow] = []
+    for (index, row) in rows.enumerated() {
+      if let problem = wrong[index] {
+        guard let line = row.line else { throw DevicesError(problem) }
+        refused.append(RefusedLine(line, "\(row.row.user): \(problem.message)"))
+      } else {
+        left.append(row)
+      }
+    }
+    return left
   }
 
   /// Looks closer only at users who may have too much.
-  private func withoutOverfull(
-    _ rows: [AudienceRow], _ lines: [Int]
-  ) async throws(DevicesError) -> [AudienceRow] {
+  private func withoutOverfull(_ rows: [PageRow]) async throws(DevicesError) -> [PageRow] {
     let sizes = try await redis.replies(
-      to: rows.flatMap {
+      to: rows.flatMap { row, _ in
         [
-          ["SCARD", keyspace.bindings(user: $0.user)], ["HLEN", keyspace.profile(user: $0.user)],
+          ["SCARD", keyspace.bindings(user: row.user)],
+          ["HLEN", keyspace.profile(user: row.user)],
         ]
       })
-    if let error = sizes.firstError { throw DevicesError(reply: error.message) }
-    var refused: Set<Int> = []
+    for index in 0..<sizes.count {
+      // A key of another type matters to a row that is written to it.
+      if let error = sizes[index].error, error.kind != .wrongType {
+        throw DevicesError(reply: error.message)
+      }
+    }
+    var left: [PageRow] = []
+    var overfull: [RefusedLine] = []
     // Of each user, what the rows of the page bring up to this one.
     var brought: [ExactText: (members: Set<ExactText>, fields: Set<ExactText>)] = [:]
-    for (index, row) in rows.enumerated() {
+    for (index, (row, line)) in rows.enumerated() {
       let user = ExactText(row.user)
       var (members, fieldNames) = brought[user] ?? ([], [])
       members.formUnion(row.bindings.map { ExactText($0.member) })
@@ -160,15 +202,15 @@ package final class AudienceWriter {
           reason = AudienceRow.tooManyFields(of: row.user, fields + new)
         }
       }
-      guard let reason else {
+      if let reason {
+        overfull.append(RefusedLine(line ?? 0, reason))
+      } else {
         brought[user] = (members, fieldNames)
-        continue
+        left.append((row, line))
       }
-      refused.insert(index)
-      self.devices -= row.bindings.count
-      overfull.append((lines[index], reason))
     }
-    return rows.indices.filter { !refused.contains($0) }.map { rows[$0] }
+    refused += overfull
+    return left
   }
 
   private func missing(_ commands: [[String]]) async throws(DevicesError) -> Int {
@@ -177,14 +219,28 @@ package final class AudienceWriter {
     return commands.indices.count { replies[$0].integer == 0 }
   }
 
-  private func write(profilesOf rows: [AudienceRow]) async throws(DevicesError) {
+  private func write(profilesOf rows: [PageRow]) async throws(DevicesError) {
     let pipeline = RedisPipeline(capacity: 1 << 18)
-    for row in rows where !row.profile.isEmpty {
+    for (row, _) in rows where !row.profile.isEmpty {
       pipeline.append(
         ["HSET", keyspace.profile(user: row.user)] + row.profile.flatMap { [$0.name, $0.value] })
     }
     guard pipeline.count > 0 else { return }
     let replies = try await redis.replies(to: pipeline)
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
+  }
+}
+
+extension Keyspace {
+  /// The keys that a row is written to.
+  fileprivate func typedKeys(of row: AudienceRow) -> [TypedKey] {
+    var keys = row.profile.isEmpty ? [] : [TypedKey(profile(user: row.user), "hash")]
+    guard !row.bindings.isEmpty else { return keys }
+    keys += typedMovingKeys(user: row.user)
+    for binding in row.bindings {
+      keys.append(TypedKey(tokenOwner(token: binding.token), "string"))
+      keys.append(TypedKey(tokenMoves(token: binding.token), "hash"))
+    }
+    return keys
   }
 }

@@ -155,23 +155,24 @@ package struct ImportRowReader {
       case .bool, .integer, .double: fields.append((member.name, JSONText.compact(member.value)))
       case .null: continue
       case .array(let streamers) where member.name == ProfilePatch.mutedStreamers:
-        fields.append((member.name, try self.streamers(streamers).joined(separator: "\n")))
+        fields.append((member.name, try self.streamers(streamers)))
       case .array, .object:
         throw ImportRow.Refusal(
           "profile.\(ShortText.of(member.name)) is a string, a number or a boolean, not "
             + member.value.kindName)
       }
     }
-    // What a value means is checked as in every other way to write a profile.
+    // What a value means is checked as in every other way to write a profile. An empty one is no
+    // value there, and an import takes no fields out.
     do throws(GivenRefusal) {
       return try ProfilePatch(fields.map { ($0.name, $0.value) }).fields.members
-        .map { ($0.name, $0.value) }
+        .filter { !$0.value.isEmpty }.map { ($0.name, $0.value) }
     } catch {
       throw ImportRow.Refusal("profile: \(error.name) must be \(error.rule)\(error.hint)")
     }
   }
 
-  private func streamers(_ list: [JSONValue]) throws(ImportRow.Refusal) -> [String] {
+  private func streamers(_ list: [JSONValue]) throws(ImportRow.Refusal) -> String {
     var names: [String] = []
     for value in list {
       guard let name = value.string else {
@@ -179,7 +180,11 @@ package struct ImportRowReader {
       }
       names.append(name)
     }
-    return names
+    do throws(GivenRefusal) {
+      return try ProfilePatch.text(ofMuted: names)
+    } catch {
+      throw ImportRow.Refusal("profile: \(error.name) must be \(error.rule)\(error.hint)")
+    }
   }
 
   private func list(

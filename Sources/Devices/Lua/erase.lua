@@ -1,6 +1,7 @@
 -- Forgets a user. From here on nothing reaches the user. The members stay in `bound` until their
 -- tokens are free: who dies before that has left there which they are. A key of another type stands
--- under the user's name, and goes too. Needs `permissions`.
+-- under the user's name, and goes too. Needs `permissions`
+-- and `freeing`.
 -- KEYS: what goes, devices first.
 -- args: maximum_devices: as many go in one step; of more nothing goes, and the answer is empty.
 -- Answers how many devices, devices set aside, fields of a profile, events and verdicts there were,
@@ -8,7 +9,8 @@
 local bindings, bound, set_aside, profile, reached, verdicts, undated = unpack(KEYS)
 local problem = forbidden({
   {'SCARD', bindings}, {'SMEMBERS', bindings}, {'SISMEMBER', bindings, 'a'}, {'HLEN', bound},
-  {'HKEYS', bound}, {'HSETNX', bound, 'a', '0'}, {'HDEL', bound, 'a'}, {'DEL', unpack(KEYS)}})
+  {'HKEYS', bound}, {'HSETNX', bound, 'a', '0'}, {'HDEL', bound, 'a'}, {'DEL', unpack(KEYS)},
+  {'EXISTS', bound}}) or may_not_free(bound)
 if problem then return problem end
 for index, command in ipairs({'SCARD', 'HLEN', 'HLEN'}) do
   local number = redis.pcall(command, KEYS[index])

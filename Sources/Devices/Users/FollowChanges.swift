@@ -21,8 +21,16 @@ final class FollowChanges {
     case unfollow = "SREM"
   }
 
+  /// A change that is not made, because a key of its streamer holds something else.
+  struct Refusal {
+    /// Among the changes that were given.
+    let index: Int
+    let error: DevicesError
+  }
+
   /// A user and a streamer, and what was tried so far.
   private struct Change {
+    let index: Int
     let streamer: String
     let user: String
     /// The user's shards as of the last try.
@@ -47,39 +55,56 @@ final class FollowChanges {
   }
 
   /// Returns how many were not so before. While followers are divided this may count who was moved
-  /// just then.
+  /// just then. Throws the first refusal; the other changes are made all the same.
   func apply(
     _ verb: Verb, _ changes: [(streamer: String, user: String)]
   ) async throws(DevicesError) -> Int {
-    var left = changes.map { Change(streamer: $0.streamer, user: $0.user) }
+    let (changed, refused) = try await applyEach(verb, changes)
+    if let first = refused.first { throw first.error }
+    return changed
+  }
+
+  /// As above, with the refusals.
+  func applyEach(
+    _ verb: Verb, _ changes: [(streamer: String, user: String)]
+  ) async throws(DevicesError) -> (changed: Int, refused: [Refusal]) {
+    var left = changes.enumerated().map {
+      Change(index: $0, streamer: $1.streamer, user: $1.user)
+    }
     var changed = 0
+    var refused: [Refusal] = []
     for _ in 0..<Self.maximumTries where !left.isEmpty {
-      left = try await attempt(verb, left, &changed)
+      left = try await attempt(verb, left, &changed, &refused)
     }
     guard left.isEmpty else {
       throw DevicesError(
         .conflict,
-        "the followers of \(left[0].streamer) were rewritten \(Self.maximumTries) times meanwhile")
+        "\(keyspace.people(of: left[0].streamer)) were rewritten \(Self.maximumTries) times "
+          + "meanwhile"
+      )
     }
-    return changed
+    return (changed, refused)
   }
 
   /// Returns what is to be done again.
   private func attempt(
-    _ verb: Verb, _ left: [Change], _ changed: inout Int
+    _ verb: Verb, _ left: [Change], _ changed: inout Int, _ refused: inout [Refusal]
   ) async throws(DevicesError) -> [Change] {
-    var seen: Set<ExactText> = []
-    let streamers = left.map { ExactText($0.streamer) }.filter { seen.insert($0).inserted }
-    let headings = Dictionary(
-      uniqueKeysWithValues: zip(
-        streamers,
-        try await redis.audienceHeadings(of: streamers.map(\.text), keyspace, hiding: plainSet)))
-    var (changes, stale) = place(verb, left, headings)
+    let headings = try await headings(of: left, &refused)
+    let (placed, stale) = place(verb, left, headings)
     try await sweep(stale)
-    guard !changes.isEmpty else { return [] }
+    guard !placed.isEmpty else { return [] }
+    var changes = placed
     let written = try await send(changes.map { [verb.rawValue, $0.places[0], $0.user] })
     var sums: [ExactText: Int] = [:]
+    var wrong: Set<Int> = []
     for index in changes.indices {
+      if let error = written[index].error {
+        wrong.insert(index)
+        refused.append(
+          Refusal(index: changes[index].index, error: DevicesError(reply: error.message)))
+        continue
+      }
       let isChanged = written[index].integer == 1
       if isChanged { changes[index].uncounted += verb == .follow ? 1 : -1 }
       let difference = changes[index].uncounted
@@ -89,14 +114,33 @@ final class FollowChanges {
         changed += 1
       }
     }
-    let contested = try await writeComing(verb, changes)
+    changes = changes.indices.filter { !wrong.contains($0) }.map { changes[$0] }
+    let contested = try await writeComing(verb, changes, &refused)
     let moved = try await confirm(verb, sums, headings)
     for index in changes.indices where !moved.contains(ExactText(changes[index].streamer)) {
       changes[index].uncounted = 0
     }
+    let given = Set(refused.map(\.index))
     return changes.indices.filter {
       contested.contains($0) || moved.contains(ExactText(changes[$0].streamer))
-    }.map { changes[$0] }
+    }.map { changes[$0] }.filter { !given.contains($0.index) }
+  }
+
+  /// Of those streamers whose hash can be read; the changes of the others are refused.
+  private func headings(
+    of left: [Change], _ refused: inout [Refusal]
+  ) async throws(DevicesError) -> [ExactText: AudienceHeading] {
+    var seen: Set<ExactText> = []
+    let streamers = left.map { ExactText($0.streamer) }.filter { seen.insert($0).inserted }
+    let read = try await redis.eachAudienceHeading(
+      of: streamers.map(\.text), keyspace, hiding: plainSet)
+    let results = Dictionary(uniqueKeysWithValues: zip(streamers, read))
+    for change in left {
+      if case .failure(let error) = results[ExactText(change.streamer)] {
+        refused.append(Refusal(index: change.index, error: error))
+      }
+    }
+    return results.compactMapValues { try? $0.get() }
   }
 
   /// Chooses the shards. `stale` are those of the try before that are neither current nor coming:
@@ -128,11 +172,17 @@ final class FollowChanges {
 
   /// Returns those whom somebody else changed at the same time.
   private func writeComing(
-    _ verb: Verb, _ changes: [Change]
+    _ verb: Verb, _ changes: [Change], _ refused: inout [Refusal]
   ) async throws(DevicesError) -> Set<Int> {
     let coming = changes.indices.filter { changes[$0].places.count > 1 }
     guard !coming.isEmpty else { return [] }
-    _ = try await send(coming.map { [verb.rawValue, changes[$0].places[1], changes[$0].user] })
+    let written = try await send(
+      coming.map { [verb.rawValue, changes[$0].places[1], changes[$0].user] })
+    for (index, change) in coming.enumerated() {
+      guard let error = written[index].error else { continue }
+      refused.append(
+        Refusal(index: changes[change].index, error: DevicesError(reply: error.message)))
+    }
     let found = try await send(
       coming.map { ["SISMEMBER", changes[$0].places[0], changes[$0].user] })
     return Set(
@@ -156,10 +206,14 @@ final class FollowChanges {
     return Set(streamers.indices.filter { answers[$0].integer == 0 }.map { streamers[$0] })
   }
 
-  /// The replies to a large pipeline; an error of any is thrown.
+  /// The replies to a large pipeline; an error of any but a key of another type is thrown.
   private func send(_ commands: [[String]]) async throws(DevicesError) -> RedisReplies {
     let replies = try await redis.replies(to: commands)
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    for index in 0..<replies.count {
+      if let error = replies[index].error, error.kind != .wrongType {
+        throw DevicesError(reply: error.message)
+      }
+    }
     return replies
   }
 }

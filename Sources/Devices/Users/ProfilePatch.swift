@@ -45,6 +45,12 @@ package struct ProfilePatch: Sendable, Equatable {
     self.fields = fields
   }
 
+  /// The value of `mutedStreamers`: one id in each line, so no id may hold a line break.
+  package static func text(ofMuted streamers: [String]) throws(GivenRefusal) -> String {
+    for streamer in streamers { try Given.streamer(streamer, as: mutedStreamers) }
+    return streamers.joined(separator: "\n")
+  }
+
   /// Second names that people write for fields with a meaning, without `_` and `-`.
   private static let secondNames = [
     "timezone": timeZone, "language": locale, "lang": locale, "quiethours": quiet,

@@ -64,16 +64,18 @@ package struct UserErasure {
       }
     }
     var counts = ErasureCounts()
+    var own: Set<ExactText>? = []
     if scope.erasesOwn {
       if writes {
         try await eraseOwn(user, &counts)
       } else {
-        try await foreseeKeys(of: user, &counts)
+        own = try await foreseeKeys(of: user, &counts)
       }
     }
     try await leave(scope.streamers, keyspace, \.follows, user, writes, &counts)
     if scope.looksEverywhere {
-      counts.isComplete = try await lookEverywhere(user, scope.streamers, writes, &counts, told)
+      counts.isComplete = try await lookEverywhere(
+        user, scope.streamers, writes, own: own, &counts, told)
     }
     try await AudienceErasure(redis: redis, keyspace: keyspace)
       .run(user, erases: scope.erasesAudience && writes, &counts)
@@ -146,9 +148,10 @@ extension UserErasure {
     return true
   }
 
+  /// Returns the tokens of the user's devices; nil when there are too many to look at.
   private func foreseeKeys(
     of user: String, _ counts: inout ErasureCounts
-  ) async throws(DevicesError) {
+  ) async throws(DevicesError) -> Set<ExactText>? {
     let keys = keyspace.forgottenKeys(user: user)
     let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS"]
     let replies = try await answers(to: zip(lengths, keys).map { [$0, $1] })
@@ -157,6 +160,19 @@ extension UserErasure {
     (counts.devices, counts.setAside, counts.profileFields) = (numbers[0], numbers[2], numbers[3])
     (counts.reached, counts.verdicts) = (numbers[4], numbers[5])
     counts.tokens = max(numbers[1], numbers[0] + numbers[2])
+    guard counts.tokens <= LargeUserErasure.maximumAtOnce else { return nil }
+    // A token may be of several topics.
+    let members = try await answers(
+      to: [["SMEMBERS", keys[0]], ["HKEYS", keys[1]], ["HKEYS", keys[2]]])
+    var tokens: Set<ExactText> = []
+    for reply in [members[0], members[1], members[2]] {
+      for place in 0..<reply.count {
+        guard let binding = reply[place].text.flatMap({ Binding(member: $0) }) else { continue }
+        tokens.insert(ExactText(binding.token))
+      }
+    }
+    counts.tokens = tokens.count
+    return tokens
   }
 
   private func free(_ owned: [String], _ user: String) async throws(DevicesError) {
@@ -180,43 +196,37 @@ extension UserErasure {
   ) async throws(DevicesError) {
     for start in stride(from: 0, to: names.count, by: Self.perPage) {
       let page = Array(names[start..<min(start + Self.perPage, names.count)])
-      do throws(DevicesError) {
-        counts[keyPath: counter] += try await left(page, lists, user, writes)
-      } catch {
-        guard error.isOfContent else { throw error }
-        // One list whose keys hold something else must not keep the user in the others.
-        for name in page {
-          do throws(DevicesError) {
-            counts[keyPath: counter] += try await left([name], lists, user, writes)
-          } catch {
-            guard error.isOfContent else { throw error }
-            counts.unreadable += 1
-          }
-        }
-      }
+      // One list whose keys hold something else must not keep the user in the others.
+      let (found, unreadable) = try await left(page, lists, user, writes)
+      counts[keyPath: counter] += found
+      counts.unreadable += unreadable
     }
   }
 
   private func left(
     _ names: [String], _ lists: Keyspace, _ user: String, _ writes: Bool
-  ) async throws(DevicesError) -> Int {
+  ) async throws(DevicesError) -> (found: Int, unreadable: Int) {
     if writes {
-      return try await FollowChanges(redis: redis, keyspace: lists, plainSet: nil)
-        .apply(.unfollow, names.map { ($0, user) })
+      let (changed, refused) = try await FollowChanges(
+        redis: redis, keyspace: lists, plainSet: nil
+      ).applyEach(.unfollow, names.map { ($0, user) })
+      return (changed, refused.count)
     }
-    let headings = try await redis.audienceHeadings(of: names, lists)
-    let replies = try await redis.replies(
-      to: zip(names, headings).map { name, heading in
-        ["SISMEMBER", heading.places(of: user, following: name, lists)[0], user]
-      })
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return names.indices.count { replies[$0].integer == 1 }
+    let headings = try await redis.eachAudienceHeading(of: names, lists)
+    let shards = zip(names, headings).compactMap { name, heading in
+      (try? heading.get())?.places(of: user, following: name, lists)[0]
+    }
+    let replies = try await answers(to: shards.map { ["SISMEMBER", $0, user] })
+    return (
+      shards.indices.count { replies[$0].integer == 1 },
+      names.count - shards.count + shards.indices.count { replies[$0].error != nil }
+    )
   }
 
   /// Returns whether it went to the end.
   private func lookEverywhere(
-    _ user: String, _ known: [String], _ writes: Bool, _ counts: inout ErasureCounts,
-    _ told: (ErasureCounts) -> Bool
+    _ user: String, _ known: [String], _ writes: Bool, own: Set<ExactText>?,
+    _ counts: inout ErasureCounts, _ told: (ErasureCounts) -> Bool
   ) async throws(DevicesError) -> Bool {
     // SCAN may tell a key more than once.
     var seen = Set(known.map { ExactText($0) })
@@ -242,7 +252,7 @@ extension UserErasure {
       try await leave(streamers, keyspace, \.follows, user, writes, &counts)
       try await leave(tags, keyspace.ofTags, \.tags, user, writes, &counts)
       try await leaveShards(shards, user, writes, &counts)
-      try await freeTokens(owners, moves, user, writes, &counts)
+      try await freeTokens(owners, moves, user, writes, own: own, &counts)
       try await leaveTraces(traces, user, writes, &counts)
       counts.streamers += streamers.count
       return told(counts)
@@ -274,7 +284,10 @@ extension UserErasure {
         guard error.isOfContent else { throw error }
       }
     }
-    guard writes, !dead.isEmpty else { return }
+    guard writes, !dead.isEmpty else {
+      counts.leftovers += dead.count
+      return
+    }
     let removed = try await answers(to: dead.map { ["SREM", $0, user] })
     counts.leftovers += dead.indices.count { removed[$0].integer == 1 }
   }
@@ -288,9 +301,10 @@ extension UserErasure {
   }
 
   /// A bind that died has left the user's name on a token that the user never got.
+  /// - Parameter own: tokens of the user's devices, as long as these are there.
   private func freeTokens(
     _ owners: [String], _ moves: [String], _ user: String, _ writes: Bool,
-    _ counts: inout ErasureCounts
+    own: Set<ExactText>?, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     let replies = try await answers(
       to: owners.map { ["GET", keyspace.tokenOwner(token: $0)] }
@@ -308,6 +322,8 @@ extension UserErasure {
     if writes {
       try await free(found, user)
       counts.tokens += found.count
+    } else if let own {
+      counts.tokens += found.count { !own.contains(ExactText($0)) }
     }
   }
 }
@@ -356,11 +372,6 @@ struct AudienceErasure {
     guard try await redis.members(of: shards) == 0 else { return }
     _ = try await redis.reply(to: ErasureScripts.removeEmpty, keys: heading, arguments: arguments)
   }
-}
-
-extension DevicesError {
-  /// Of what one key holds, and of no other.
-  var isOfContent: Bool { code == .badContent || code == .redis(.wrongType) }
 }
 
 /// Takes most devices from a user who has more of them than we write, page by page: one script for

@@ -10,7 +10,7 @@ enum UserReading {
   /// into one answer, on a thread that others need.
   static let maximumBytes = 1 << 20
 
-  private static let script = RedisScript([PackageResources.read_user_lua])
+  private static let script = RedisScript([SharedLua.types, PackageResources.read_user_lua])
 
   /// The reply to each command, behind one of ours.
   static func run(

@@ -38,7 +38,7 @@ final class SegmentSender {
       now: lane.options.wallClock, isOver: { self.end(of: run) != nil })
     var listed = 0
     var found: Set<[UInt8]> = []
-    while let page = try await nextPage(reader, of: event.event) {
+    while let page = try await nextPage(reader, of: event.event, run) {
       try run.check()
       // The rest of a plain set would be read, and written as stragglers, for nothing.
       if runs.isLeaving, case .plain = segment.slice { throw RetryUntilStopped.Stopped() }
@@ -102,7 +102,7 @@ final class SegmentSender {
   }
 
   private func nextPage(
-    _ reader: SegmentReader, of event: Event
+    _ reader: SegmentReader, of event: Event, _ run: SegmentRun
   ) async throws -> RecipientPage? {
     defer {
       for skipped in reader.takeSkippedUsers() {
@@ -125,6 +125,8 @@ final class SegmentSender {
       lane.log.warning(
         "event expired before all followers were read",
         ["event": .text(event.id), "error": .text("\(error)")])
+      // Pushes that are on a list are counted by it.
+      if run.index == nil { run.tally.isUnread = true }
       return nil
     }
   }

@@ -105,6 +105,7 @@ extension WorkerCounters {
   /// Adds what became of a settled segment.
   func count(_ tally: SegmentTally) {
     add(.segmentsSettled)
+    if tally.isUnread { add(.segmentsUnread) }
     countPushes(tally)
   }
 

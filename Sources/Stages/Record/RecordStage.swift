@@ -137,6 +137,7 @@ extension RecordStage {
       (.recipients, tally.recipients), (.pushes, tally.pushes), (.accepted, tally.accepted),
       (.expired, tally.expired), (.cancelled, tally.cancelled),
       (.suppressed, tally.suppressed), (.retried, tally.retried), (.skipped, tally.skipped),
+      (.unread, tally.isUnread ? 1 : 0),
       (.rejected, tally.rejections.reduce(0) { $0 + $1.count }),
       (.pruneRefused, tally.findings.refused),
       (.pruneUndated, tally.findings.undated),

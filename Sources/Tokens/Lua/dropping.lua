@@ -1,11 +1,9 @@
--- How a device is taken out. Needs `permissions` and `user_tokens`, with its keys. Without one of
--- these a device would be left half taken out.
+-- How a device is taken out. Needs `permissions`, `freeing` and `user_tokens`, with its keys.
+-- Without one of these a device would be left half taken out.
 local function may_not_drop()
   return forbidden({
-    {'SMEMBERS', bindings}, {'HKEYS', bound}, {'HDEL', bound, 'a'}, {'SREM', bindings, 'a'},
-    {'ZADD', user_moves, '1', 'a'}, {'ZREMRANGEBYSCORE', user_moves, '0', '1'},
-    -- For the token's own keys, which come next.
-    {'HSET', bound, 'a', '1'}, {'DEL', bound}, {'EXPIRE', bound, '1'}, {'TIME'}})
+    {'SMEMBERS', bindings}, {'HKEYS', bound}, {'HDEL', bound, 'a'}, {'SREM', bindings, 'a'}})
+    or may_not_free(bound)
 end
 
 local function drop(member)

@@ -46,6 +46,9 @@ extension Oracle {
   }
 
   private func checkCounters(_ index: Int, _ event: EventTruth, _ status: FanOutStatus) {
+    if status.unread > status.segments || status.unread > 0 && !mayBeUnread(event) {
+      fail("\(event.id): followers of \(status.unread) segments were not read")
+    }
     if !status.isBalanced { fail("\(event.id) is not balanced: \(Self.words(status))") }
     let distinct = book.distinctAccepted(index)
     // What Apple took and we were not told may have ended otherwise.
@@ -55,7 +58,7 @@ extension Oracle {
     // Who gets a device of somebody's while the event goes on may get it on it once more.
     let moved = book.copies.count { $0.event == index && !truth.isStatic($0.device) }
     // A worker died after it had sent, and the record that another was to begin with is lost.
-    let mayMiss = plan.losesRecords && status.state == .incomplete || mayBeUnread(event)
+    let mayMiss = plan.losesRecords && status.state == .incomplete || status.unread > 0
     if status.accepted > distinct + moved
       || (!mayMiss && distinct - changed(index, event) > status.accepted + others)
     {
@@ -88,7 +91,7 @@ extension Oracle {
         "\(event.id) has \(status.recipients) recipients and \(status.pushes) pushes, of "
           + "\(audience.possibleUsers) and \(audience.possible)")
     }
-    if mayBeUnread(event) { return }
+    if status.unread > 0 { return }
     if status.recipients < audience.certainUsers {
       fail(
         "\(event.id) has \(status.recipients) recipients and should have "
@@ -117,8 +120,8 @@ extension Oracle {
     }
   }
 
-  /// Followers whom nobody could read before the event expired are in no counter, even if a worker
-  /// that is gone has reached them.
+  /// Followers whom nobody could read before the event expired are in no counter but that of their
+  /// segments, even if a worker that is gone has reached them.
   private func mayBeUnread(_ event: EventTruth) -> Bool {
     mayExpire(event) && faults.any(from: event.begins, to: event.over) { $0.hindersReading }
   }

@@ -94,6 +94,7 @@ extension Oracle {
       (.recipients, "recipients", sum(statuses) { $0.recipients }),
       (.retries, "retried", sum(statuses) { $0.retried }),
       (.segmentsSettled, "settled", sum(statuses) { $0.settled }),
+      (.segmentsUnread, "unread", sum(statuses) { $0.unread }),
       (.tokensPruned, "pruned", sum(statuses) { $0.pruned }),
       (.tokensQuarantined, "quarantined", sum(statuses) { $0.quarantined }),
       (.tokensPruneRefused, "prune_refused", sum(statuses) { $0.pruneRefused }),

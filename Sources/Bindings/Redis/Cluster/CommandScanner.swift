@@ -1,5 +1,5 @@
-/// Finds commands and their keys in what a pipeline sends. Read only when there is a cluster: who
-/// talks to one Redis pays nothing for it.
+/// Finds commands and their keys in what a pipeline sends. Read only when there is a cluster, or
+/// when a key holds another type: who talks to one Redis pays nothing for it.
 struct CommandScanner {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -17,6 +17,15 @@ struct CommandScanner {
     }
     guard found.count == pipeline.count else { return nil }
     return led(found)
+  }
+
+  /// The arguments of one command, its name first.
+  static func words(of pipeline: RedisPipeline, at range: Range<Int>) -> [String] {
+    var scanner = CommandScanner(UnsafeRawBufferPointer(rebasing: pipeline.bytes[range]))
+    var words: [String] = []
+    guard scanner.length(after: UInt8(ascii: "*")) != nil else { return words }
+    while let word = scanner.argument() { words.append(String(decoding: word, as: UTF8.self)) }
+    return words
   }
 
   /// A command without a key goes with the one before it, or, at the beginning, with the first that
@@ -112,6 +121,18 @@ enum CommandKeys {
     }
     return table
   }()
+
+  /// All keys of a script, or else the first one.
+  static func keys(of words: [String]) -> [String] {
+    guard var name = words.first else { return [] }
+    switch name.withUTF8({ position(in: UnsafeRawBufferPointer($0)) }) {
+    case .none: return []
+    case .argument(let index): return Array(words.dropFirst(index).prefix(1))
+    case .counted(let index):
+      let count = words.dropFirst(index).first.flatMap { Int($0) } ?? 0
+      return Array(words.dropFirst(index + 1).prefix(max(0, count)))
+    }
+  }
 
   static func position(in name: UnsafeRawBufferPointer) -> Position {
     guard byLength.indices.contains(name.count) else { return .argument(1) }

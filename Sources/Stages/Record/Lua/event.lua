@@ -36,7 +36,7 @@ end
 -- What the summary takes from the event's hash as it is: `FanOutCounter.summarized`.
 local summarized = {'segments', 'stragglers', 'dead_lettered', 'recipients', 'pushes', 'accepted',
   'expired', 'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined', 'skipped',
-  'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms', 'forgotten_ms'}
+  'unread', 'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms', 'forgotten_ms'}
 
 local function finish(state)
   redis.call('HSET', event, 'state', state, 'done_ms', args.now)

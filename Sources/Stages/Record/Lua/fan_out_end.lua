@@ -5,7 +5,8 @@
 -- `times`.
 local figures = {'recipients', 'pushes', 'accepted', 'rejected', 'expired', 'cancelled',
   'suppressed', 'retried', 'stragglers'}
-local rare_figures = {'dead_lettered', 'forgotten_ms', 'started_ms', 'first_push_ms', 'done_ms'}
+local rare_figures = {'unread', 'dead_lettered', 'forgotten_ms', 'started_ms', 'first_push_ms',
+  'done_ms'}
 
 -- Segments that are in the dead letters, and those that were to be brought to Kafka by an event
 -- or a plan that is.

@@ -5,7 +5,7 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
   case deadLettered = "dead_lettered"
   case recipients, pushes
   case accepted, rejected, expired, cancelled, suppressed
-  case retried, skipped, pruned, quarantined
+  case retried, skipped, unread, pruned, quarantined
   case pruneRefused = "prune_refused"
   case pruneUndated = "prune_undated"
   case pruneWithheld = "prune_withheld"
@@ -24,7 +24,7 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
   /// these names again, and `event.lua` those that are summarized.
   static let figures: [Self] =
     [.recipients, .pushes] + outcomes + [.retried, .stragglers]
-  static let rareFigures: [Self] = [.deadLettered, .forgotten]
+  static let rareFigures: [Self] = [.unread, .deadLettered, .forgotten]
   /// What comes with them where it is, for whoever reckons how long it took. Ms since 1970.
   package static let times: [Self] = [.started, .firstPush, .done]
 
@@ -33,6 +33,7 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
     [.segments, .stragglers, .deadLettered, .recipients, .pushes]
     + outcomes.filter { $0 != .rejected }
     + [
-      .retried, .pruned, .quarantined, .skipped, .started, .firstPush, .lastPush, .done, .forgotten,
+      .retried, .pruned, .quarantined, .skipped, .unread, .started, .firstPush, .lastPush, .done,
+      .forgotten,
     ]
 }

@@ -84,6 +84,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package var pruneRefused: Int { self[.pruneRefused] }
   package var quarantined: Int { self[.quarantined] }
   package var skipped: Int { self[.skipped] }
+  /// Segments whose followers were not all read before the event expired.
+  package var unread: Int { self[.unread] }
   package var recordErrors: Int { self[.recordErrors] }
   /// Pushes, and users without any, of whom is not kept what became of them: they were too many.
   package var traceOmitted: Int { numbers["trace_omitted"] ?? 0 }
