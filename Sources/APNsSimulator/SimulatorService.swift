@@ -327,19 +327,15 @@ extension SimulatorService {
 /// A server that accepts so many requests a second: what it has left for a burst of a tenth of
 /// that.
 struct RateBucket {
-  private var left = 0.0
-  /// Monotonic nanoseconds; 0: nothing was taken yet.
-  private var lastTaken: UInt64 = 0
+  /// Full at first, whatever the rate.
+  private var bucket = TokenBucket(tokens: .infinity)
 
   /// - Parameter rate: requests a second.
   /// - Returns: whether there was one left.
   mutating func take(rate: Int, now: UInt64) -> Bool {
-    let burst = max(1, Double(rate) / 10)
-    let gained = Double(now &- lastTaken) * Double(rate) / 1e9
-    left = lastTaken == 0 ? burst : min(burst, left + gained)
-    lastTaken = now
-    guard left >= 1 else { return false }
-    left -= 1
+    bucket.fill(Double(rate), burst: max(1, Double(rate) / 10), at: now)
+    guard bucket.tokens >= 1 else { return false }
+    bucket.take()
     return true
   }
 }

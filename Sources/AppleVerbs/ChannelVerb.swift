@@ -178,9 +178,9 @@ package enum ChannelVerb {
       SendVerb.show(request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
-    let proven = try apple.proven(route, of: app, now: invocation.nowMilliseconds)
+    let authorized = try apple.authorizing(route, of: app, now: invocation.nowMilliseconds)
     let reply = await SingleRequest.ask(
-      request, on: proven.route, authorization: proven.authorization,
+      request, on: authorized.route, authorization: authorized.authorization,
       timeout: invocation[RequestFlags.timeout])
     let report = ChannelReport(
       reply, of: request, server: "\(environment.name), \(route.endpoint)")

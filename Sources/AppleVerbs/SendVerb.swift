@@ -46,13 +46,14 @@ package enum SendVerb {
       show(push.request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
-    let proven = try apple.proven(route, of: push.headers.topic, now: invocation.nowMilliseconds)
-    if push.headers.pushType == .location, proven.authorization == nil {
+    let authorized = try apple.authorizing(
+      route, of: push.headers.topic, now: invocation.nowMilliseconds)
+    if push.headers.pushType == .location, authorized.authorization == nil {
       throw CommandFailure(
         .config, "Apple takes location pushes with a key only: set apns.key_file for this app")
     }
     let reply = await SingleRequest.ask(
-      push.request, on: proven.route, authorization: proven.authorization,
+      push.request, on: authorized.route, authorization: authorized.authorization,
       timeout: invocation[RequestFlags.timeout])
     let report = PushReport(push, reply, server: "\(environment.name), \(route.endpoint)")
     if invocation[RequestFlags.json] {

@@ -126,10 +126,10 @@ enum APNsChecks {
     timeout: Duration, now: Int64, _ list: inout CheckList
   ) async {
     do {
-      let proven = try shown?.credentials.proven(route, now: now)
+      let authorized = try shown?.credentials.authorizing(route, now: now)
       let answer = await SingleRequest.ask(
-        proven == nil ? nil : probe, on: proven?.route ?? route,
-        authorization: proven?.authorization, timeout: timeout)
+        authorized == nil ? nil : probe, on: authorized?.route ?? route,
+        authorization: authorized?.authorization, timeout: timeout)
       tell(answer, environment, route, shown, &list)
     } catch {
       list.problem(

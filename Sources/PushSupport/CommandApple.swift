@@ -24,7 +24,7 @@ package struct CommandApple: Sendable {
   /// connection shows.
   /// - Parameter app: whose credentials are meant: a bundle id, or a topic.
   /// - Parameter now: ms since 1970.
-  package func proven(
+  package func authorizing(
     _ route: RouteTarget, of app: String, now: Int64
   ) throws(CommandFailure) -> (route: RouteTarget, authorization: String?) {
     let found: APNsCredentials?
@@ -42,7 +42,7 @@ package struct CommandApple: Sendable {
           + "apns.certificate_file are not set")
     }
     do {
-      return try credentials.proven(route, now: now)
+      return try credentials.authorizing(route, now: now)
     } catch {
       throw CommandFailure(.config, error.description)
     }
@@ -92,7 +92,7 @@ package struct CommandApple: Sendable {
     }
     // A key has no place in it.
     return settings.apns.certificateFile == nil
-      ? route : try proven(route, of: "", now: now).route
+      ? route : try authorizing(route, of: "", now: now).route
   }
 
   private static func endpoint(_ address: Settings.APNs.Address) -> Endpoint {

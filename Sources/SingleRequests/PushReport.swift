@@ -30,8 +30,8 @@ package struct PushReport: Sendable {
     return status == 200 ? "200" : "\(status) \(reply.reason ?? "without a reason")"
   }
 
-  private var conduct: Conduct? {
-    reply.status.map { Conduct(status: $0, reason: reply.reason) }
+  private var policy: AnswerPolicy? {
+    reply.status.map { AnswerPolicy(status: $0, reason: reply.reason) }
   }
 
   /// The configuration's fault is told from the push's, and from Apple's and the network's.
@@ -59,7 +59,7 @@ package struct PushReport: Sendable {
     } else if let hint = reply.hint {
       lines.append(("what to do", hint))
     }
-    if let conduct { lines.append(("a worker's push", conduct.sentence)) }
+    if let policy { lines.append(("a worker's push", policy.sentence)) }
     for name in ["apns-id", "apns-unique-id"] {
       if let value = reply.field(name) { lines.append((name, value)) }
     }
@@ -92,7 +92,7 @@ package struct PushReport: Sendable {
       "failure": reply.failure.map { .text($0) } ?? .null,
       "meaning": words.map { .text($0.meaning) } ?? .null,
       "advice": (words?.advice ?? reply.hint).map { .text($0) } ?? .null,
-      "worker": conduct.map { .text($0.sentence) } ?? .null,
+      "worker": policy.map { .text($0.sentence) } ?? .null,
       "apns_id": reply.field("apns-id").map { .text($0) } ?? .null,
       "apns_unique_id": reply.field("apns-unique-id").map { .text($0) } ?? .null,
       "timestamp": reply.timestamp.map { .integer(Int($0)) } ?? .null,

@@ -26,7 +26,7 @@ import Testing
 
   @Test func saysWhatTheTableDoes() {
     func sentence(_ status: Int, _ reason: String?) -> String {
-      Conduct(status: status, reason: reason).sentence
+      AnswerPolicy(status: status, reason: reason).sentence
     }
     #expect(sentence(200, nil) == "accepted")
     #expect(sentence(400, "BadDeviceToken") == "rejected; the token is set aside")

@@ -263,7 +263,7 @@ import Transport
     let route = try #require(options.deliver.routes[.production])
     let account = options.credentials.account(of: "any", on: "apns")
     #expect(
-      try (account as? APNsCredentials)?.proven(route, now: 0).authorization != nil)
+      try (account as? APNsCredentials)?.authorizing(route, now: 0).authorization != nil)
     #expect(options.lookAtCredentials().isEmpty && options.credentialsExpireAt() == nil)
 
     let everyCore = SampleConfiguration.yaml.replacing("count: 20", with: "count: 0")

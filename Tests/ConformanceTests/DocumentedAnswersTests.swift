@@ -90,10 +90,10 @@ import Testing
       for reason in reasons {
         let found = Self.deed(RejectionTable.disposition(status: status, reason: reason))
         #expect(found == deed, "\(status) \(reason)")
-        let conduct = Conduct(status: status, reason: reason)
-        #expect(conduct.alerts == [.alert, .hold].contains(deed), "\(status) \(reason)")
-        #expect((conduct.tries == "1") == deed.isFinal, "\(status) \(reason)")
-        #expect((conduct.connection == "kept") == ![.elsewhere, .renew].contains(deed))
+        let policy = AnswerPolicy(status: status, reason: reason)
+        #expect(policy.alerts == [.alert, .hold].contains(deed), "\(status) \(reason)")
+        #expect((policy.tries == "1") == deed.isFinal, "\(status) \(reason)")
+        #expect((policy.connection == "kept") == ![.elsewhere, .renew].contains(deed))
       }
     }
   }

@@ -67,7 +67,7 @@ import Testing
       // The giant is the last by far: some eight of its batches are in beside the other's three.
       #expect(queue.admitted.suffix(4) == [12, 13, 14, 15])
       #expect(queue.admitted.filter { $0 < 30 } == Array(0..<16))
-      #expect(queue.most <= RouteTopics.roomsOfNewcomers * 100 + 100 + 2 * 60)
+      #expect(queue.most <= FairQueue.newcomersFactor * 100 + 100 + 2 * 60)
       await bed.until("all settled") { bed.settledBatches == 22 }
     }
   }

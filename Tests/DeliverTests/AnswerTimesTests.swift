@@ -51,7 +51,7 @@ import Testing
       await bed.stage.admit(bed.batch(["00bad0", "00ab"]))
       await bed.until("one is answered") { bed.tally.accepted == 2 }
       let route = try #require(bed.stage.routes[.production])
-      let connection = try #require(route.pool.places[0].connection)
+      let connection = try #require(route.pool.slots[0].connection)
       // Three times the slow answer would be 1.2 s.
       connection.tick(now: loop.now + 200_000_000)
       #expect(bed.notices.unanswered == 0)

@@ -28,7 +28,7 @@ import Testing
     await bed.stage.admit(bed.batch(hexadecimal(streams)))
     await bed.until("trusted") { bed.tally.accepted == streams }
     let connection = try #require(
-      bed.stage.routes[.production]?.pool.places[0].connection as? HTTP2Connection)
+      bed.stage.routes[.production]?.pool.slots[0].connection as? HTTP2Connection)
     connection.transport?.shrinkSocket()
     bed.server.connections[0].takeLittle()
     bed.server.connections[0].stopReading()
@@ -46,7 +46,7 @@ import Testing
     await bed.until("there") { bed.server.requests.count == 1 }
     let server = bed.server.connections[0]
     let connection = try #require(
-      bed.stage.routes[.production]?.pool.places[0].connection as? HTTP2Connection)
+      bed.stage.routes[.production]?.pool.slots[0].connection as? HTTP2Connection)
     connection.transport?.shrinkSocket()
     server.stopReading()
     let headers = bed.batch(["00"]).headers

@@ -72,18 +72,18 @@ import Testing
   }
 
   @Test func itsConnectionIsReplacedAfterAPause() {
-    var place = ConnectionPlace()
+    var place = ConnectionSlot()
     let policy = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
-    let again = ConnectionPlace.End.calm(wasLong: false)
+    let again = ConnectionSlot.End.calm(wasLong: false)
     #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(100))
     #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(200))
     // Once an hour is no more often each time.
-    let once = ConnectionPlace.End.calm(wasLong: true)
+    let once = ConnectionSlot.End.calm(wasLong: true)
     for _ in 0..<3 {
       #expect(place.delay(after: once, retry: policy, chance: 0) == .milliseconds(100))
     }
     #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(200))
-    let carried = ConnectionPlace.End.carried(ConnectionPlace.usefulPushes)
+    let carried = ConnectionSlot.End.carried(ConnectionSlot.usefulPushes)
     #expect(place.delay(after: carried, retry: policy, chance: 0) == .zero)
     #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(100))
   }

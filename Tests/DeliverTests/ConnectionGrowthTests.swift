@@ -18,7 +18,7 @@ import Testing
     mutating func look(_ need: ConnectionGrowth.Need, seconds: Int) -> Int {
       for _ in 0..<2 * seconds {
         now += second / 2
-        growth.look(need, at: now)
+        growth.observe(need, at: now)
       }
       return growth.wanted
     }

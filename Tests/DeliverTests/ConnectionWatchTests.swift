@@ -10,7 +10,7 @@ import Testing
 
   enum Event {
     case connected(UInt64)
-    case heard(UInt64)
+    case received(UInt64)
     case sent(UInt64)
     case answered(sentAt: UInt64, at: UInt64)
     case gaveUp(sentAt: UInt64, at: UInt64)
@@ -23,13 +23,13 @@ import Testing
     for event in events {
       switch event {
       case .connected(let now): watch.connected(at: now)
-      case .heard(let now): watch.heard(at: now)
+      case .received(let now): watch.received(at: now)
       case .sent(let now): watch.sent(at: now)
       case .answered(let sentAt, let now):
         watch.answered(sentAt: sentAt, isGivenUp: false, at: now)
       case .gaveUp(let sentAt, let now): watch.answered(sentAt: sentAt, isGivenUp: true, at: now)
       case .pinged(let now): watch.pinged(at: now)
-      case .proved(let now): _ = watch.prove(at: now)
+      case .proved(let now): _ = watch.checkLiveness(at: now)
       }
     }
     return watch
@@ -40,26 +40,26 @@ import Testing
       ([.connected(5)], 0, 0, 6, .none),
       ([.connected(5)], 0, 0, 1005, .none),
       ([.connected(5)], 0, 0, 1006, .ping),
-      ([.connected(5), .heard(500)], 0, 0, 1006, .none),
+      ([.connected(5), .received(500)], 0, 0, 1006, .none),
       // A push was given up: does the server live?
-      ([.connected(5), .heard(90)], 1, 50, 95, .ping),
+      ([.connected(5), .received(90)], 1, 50, 95, .ping),
       // It is asked once, and has its time.
       ([.connected(5), .pinged(90)], 1, 50, 95, .none),
       ([.connected(5), .pinged(90)], 0, 0, 120, .none),
       ([.connected(5), .pinged(90)], 0, 0, 121, .close(reason: "no answer to PING")),
-      ([.connected(5), .pinged(90), .heard(121)], 0, 0, 122, .none),
+      ([.connected(5), .pinged(90), .received(121)], 0, 0, 122, .none),
       // Whatever it says, it answers no push.
-      ([.connected(5), .heard(200)], 0, 101, 201, .close(reason: "no answer to any push")),
-      ([.connected(5), .heard(200)], 0, 100, 201, .none),
-      ([.connected(5), .heard(200), .answered(sentAt: 90, at: 101)], 0, 101, 201, .none),
+      ([.connected(5), .received(200)], 0, 101, 201, .close(reason: "no answer to any push")),
+      ([.connected(5), .received(200)], 0, 100, 201, .none),
+      ([.connected(5), .received(200), .answered(sentAt: 90, at: 101)], 0, 101, 201, .none),
       (
-        [.connected(5), .heard(200), .answered(sentAt: 90, at: 100)], 0, 101, 201,
+        [.connected(5), .received(200), .answered(sentAt: 90, at: 100)], 0, 101, 201,
         .close(reason: "no answer to any push")
       ),
       // What it was sent has not left.
-      ([.connected(5), .heard(200), .answered(sentAt: 90, at: 150)], 0, 130, 201, .none),
+      ([.connected(5), .received(200), .answered(sentAt: 90, at: 150)], 0, 130, 201, .none),
       (
-        [.connected(5), .heard(200), .answered(sentAt: 90, at: 150)], 0, 131, 201,
+        [.connected(5), .received(200), .answered(sentAt: 90, at: 150)], 0, 131, 201,
         .close(reason: "it takes nothing of what it is sent")
       ),
     ]
@@ -71,31 +71,31 @@ import Testing
       watch(events).judge(unanswered: unanswered, longest: longest, at: now) == expected)
   }
 
-  private static let proofs: [([Event], UInt64, ConnectionWatch.Proof)] = [
-    ([.connected(5)], 55, .given),
-    ([.connected(5)], 56, .wanted(ping: true)),
-    ([.connected(5), .heard(50)], 56, .given),
+  private static let proofs: [([Event], UInt64, ConnectionWatch.Liveness)] = [
+    ([.connected(5)], 55, .alive),
+    ([.connected(5)], 56, .unknown(ping: true)),
+    ([.connected(5), .received(50)], 56, .alive),
     ([.connected(5), .proved(56)], 57, .awaited),
-    ([.connected(5), .proved(56), .heard(58)], 59, .given),
-    ([.connected(5), .proved(56), .heard(58)], 109, .wanted(ping: true)),
+    ([.connected(5), .proved(56), .received(58)], 59, .alive),
+    ([.connected(5), .proved(56), .received(58)], 109, .unknown(ping: true)),
     // It was asked for another reason.
-    ([.connected(5), .pinged(30)], 56, .wanted(ping: false)),
+    ([.connected(5), .pinged(30)], 56, .unknown(ping: false)),
   ]
 
   @Test(arguments: proofs.indices)
   func isAskedForASignOfLifeAfterAQuietTime(_ row: Int) {
     let (events, now, expected) = Self.proofs[row]
-    #expect(watch(events).prove(at: now) == expected)
+    #expect(watch(events).checkLiveness(at: now) == expected)
   }
 
   @Test func aPingForProofIsOneThatMustBeAnswered() {
     let asked = watch([.connected(5), .proved(60)])
-    #expect(asked.isProving)
+    #expect(asked.isAwaitingPing)
     #expect(asked.judge(unanswered: 0, longest: 0, at: 90) == .none)
     #expect(
       asked.judge(unanswered: 0, longest: 0, at: 91) == .close(reason: "no answer to PING"))
-    asked.heard(at: 92)
-    #expect(!asked.isProving)
+    asked.received(at: 92)
+    #expect(!asked.isAwaitingPing)
   }
 
   @Test func settingsAreWaitedForSoLong() {
@@ -123,12 +123,12 @@ import Testing
     [([Event], isProbe: Bool, sentAt: UInt64, now: UInt64, wereOthersAccepted: Bool, Bool)] = [
       // A probe among others, as any; alone, when its connection lives and others are taken.
       ([.answered(sentAt: 12, at: 17)], true, 10, 31, false, true),
-      ([.heard(10 + second)], true, 10, 31, true, true),
-      ([.heard(10 + second)], true, 10, 30, true, false),
-      ([.heard(10 + second)], true, 10, 31, false, false),
-      ([.heard(9 + second)], true, 10, 31, true, false),
+      ([.received(10 + second)], true, 10, 31, true, true),
+      ([.received(10 + second)], true, 10, 30, true, false),
+      ([.received(10 + second)], true, 10, 31, false, false),
+      ([.received(9 + second)], true, 10, 31, true, false),
       ([], true, 10, 31, true, false),
-      ([.heard(10 + second)], false, 10, 31, true, false),
+      ([.received(10 + second)], false, 10, 31, true, false),
     ]
 
   @Test(arguments: overdueProbes.indices)
@@ -145,8 +145,8 @@ import Testing
     ([.answered(sentAt: 9, at: 11)], false, true),
     ([.answered(sentAt: 9, at: 11)], true, true),
     ([.answered(sentAt: 9, at: 10)], false, false),
-    ([.heard(10 + second)], false, false), ([.heard(10 + second)], true, true),
-    ([.heard(9 + second)], true, false),
+    ([.received(10 + second)], false, false), ([.received(10 + second)], true, true),
+    ([.received(9 + second)], true, false),
   ]
 
   @Test(arguments: well.indices)
@@ -159,7 +159,7 @@ import Testing
     let held = watch([.connected(5), .sent(10)])
     #expect(!held.isHeldUp(at: 10 + Self.second) && held.isHeldUp(at: 11 + Self.second))
     #expect(held.judge(unanswered: 0, longest: 0, isHeldUp: true, at: 11) == .ping)
-    held.heard(at: 10 + Self.second)
+    held.received(at: 10 + Self.second)
     #expect(
       held.judge(unanswered: 0, longest: 0, isHeldUp: true, at: 11 + Self.second) == .none)
     held.answered(sentAt: 10, isGivenUp: false, at: 20 + Self.second)
@@ -196,7 +196,7 @@ import Testing
     ([], 2_000_000_000, false),
     ([.connected(5)], 1_000_000_004, false),
     ([.connected(5)], 1_000_000_005, true),
-    ([.connected(5), .heard(9)], 1_000_000_005, true),
+    ([.connected(5), .received(9)], 1_000_000_005, true),
     ([.connected(5), .sent(9)], 1_000_000_008, false),
     ([.connected(5), .sent(9)], 1_000_000_009, true),
     ([.connected(5), .sent(9), .answered(sentAt: 9, at: 20)], 1_000_000_009, false),

@@ -230,6 +230,6 @@ extension DeliverStage {
   var unknownAnswers: UnknownAnswers { total.unknownAnswers }
 }
 
-extension RouteName {
-  static let production = RouteName(destination: .production, credentials: 0)
+extension LaneRoutes.Name {
+  static let production = LaneRoutes.Name(destination: .production, credentials: 0)
 }

@@ -153,7 +153,7 @@ import Testing
       await bed.stage.admit(bed.batch(devices(200, "bad0"), bad))
       await untilTried(bad, route, bed)
       bed.stage.postponeWaiting(of: bad)
-      #expect(bad.stragglers.count > 180 && route.topics.readyCount < 20)
+      #expect(bad.stragglers.count > 180 && route.queue.readyCount < 20)
     }
   }
 

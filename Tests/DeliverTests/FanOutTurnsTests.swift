@@ -15,16 +15,16 @@ import Testing
   }
 
   private struct Line {
-    private let stuck = StuckFanOuts()
-    var queue: ReadyQueue
+    private let outliers = Outliers()
+    let queue: TopicQueue
     var events: [Event] = []
     var turn = 10
 
-    init() { queue = ReadyQueue(destination: .production, stuck: stuck) }
+    init() { queue = .made(outliers: outliers) }
 
-    mutating func stick(_ events: Event...) {
-      stuck.replace(by: events.map(\.tally.fanOut))
-      queue.sort()
+    func set(outliers events: [Event]) {
+      outliers.replace(by: events.map(\.tally.fanOut))
+      queue.classify()
     }
 
     mutating func append(_ count: Int, _ event: Event) {
@@ -39,7 +39,7 @@ import Testing
       let batch = PushBatch.made(topic: "a.b", destinations, event.tally)
       let history = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false)
       for index in 0..<count {
-        queue.putBack(ReadyPush(batch: batch, index: index, history: history))
+        queue.append(ReadyPush(batch: batch, index: index, history: history))
       }
     }
 
@@ -122,12 +122,12 @@ import Testing
   }
 
   /// Whatever they are, and however many: others go first, and they go on.
-  @Test func thoseThatGetNowhereGoBehindOthers() {
+  @Test func outliersGoBehindOthers() {
     var line = Line()
     let (bad, worse) = (Event("b"), Event("w", isSmall: true))
     line.append(50, bad)
     line.append(50, worse)
-    line.stick(bad, worse)
+    line.set(outliers: [bad, worse])
     line.append(40, Event("g"))
     line.append(20, Event("s", isSmall: true))
     let order = ["s20", "g10", "w10", "g30", "b10", "w10", "b10", "w10", "b10", "w10"]
@@ -135,23 +135,27 @@ import Testing
   }
 
   /// Also of one that has the turn, and of one that comes later.
-  @Test func whoGetsNowhereMayDoSoLater() {
+  @Test func aFanOutMayBecomeAnOutlierLater() {
     var line = Line()
     let (bad, good) = (Event("b"), Event("g"))
     line.append(100, bad)
     line.expect(4, ["b4"])
     line.append(100, good)
-    line.stick(bad)
+    line.set(outliers: [bad])
     line.expect(31, ["g30", "b1"])
     line.append(10, bad)
-    line.stick(good)
+    line.set(outliers: [good])
     line.expect(20, ["b20"])
-    line.stick()
+    line.set(outliers: [])
     line.expect(20, ["g10", "b10"])
-    #expect(line.queue.sharing(.stuck).fanOuts == 0 && line.queue.sharing(.large).fanOuts == 2)
-    line.stick(bad, good)
-    #expect(line.queue.sharing(.stuck).fanOuts == 2 && line.queue.sharing(.large).fanOuts == 0)
-    #expect(line.queue.sharing(.stuck).fresh == line.queue.count && line.queue.oldest == nil)
+    #expect(
+      line.queue.sharing(.of(.outlier)).fanOuts == 0 && line.queue.sharing(.of(.large)).fanOuts == 2
+    )
+    line.set(outliers: [bad, good])
+    #expect(
+      line.queue.sharing(.of(.outlier)).fanOuts == 2 && line.queue.sharing(.of(.large)).fanOuts == 0
+    )
+    #expect(line.queue.sharing(.of(.outlier)).fresh == line.queue.count && line.queue.oldest == nil)
   }
 
   @Test func whoseLastPushLeavesMakesRoomForTheNext() {
@@ -166,7 +170,7 @@ import Testing
       while line.queue.count > left / 3, line.queue.next() != nil {}
     }
     while line.queue.next() != nil {}
-    #expect(line.queue.count == 0 && line.queue.sharing(.small).fanOuts == 0)
-    #expect(line.queue.sharing(.large).fanOuts == 0 && line.queue.oldest == nil)
+    #expect(line.queue.count == 0 && line.queue.sharing(.of(.small)).fanOuts == 0)
+    #expect(line.queue.sharing(.of(.large)).fanOuts == 0 && line.queue.oldest == nil)
   }
 }

@@ -125,7 +125,7 @@ import Testing
       await bed.stage.admit(bed.batch((0..<500).map { "01" + String($0 + 4096, radix: 16) }))
       await bed.until("some are sent") { bed.stage.inFlight > 0 }
       route.tick()
-      #expect(route.topics.waitForStreams && trial.wanted == 1)
+      #expect(route.queue.waitsForStreams && trial.wanted == 1)
       bed.server.release()
       await trial.settle()
     }

@@ -49,7 +49,7 @@ import Testing
       server.maximumConnections = .max
       let pool = trial.route.pool
       await bed.until("one is there") { trial.open > 0 }
-      #expect(pool.places.ordinary.allSatisfy { pool.places[$0].connection != nil })
+      #expect(pool.slots.ordinary.allSatisfy { pool.slots[$0].connection != nil })
       await bed.until("all are there") { trial.open == 3 }
       await bed.until("all are accepted") { bed.tally.accepted == bed.tally.pushes }
       #expect(trial.sizes == [2, 3])
@@ -100,9 +100,9 @@ import Testing
       await bed.stage.admit(bed.batch((0x1000..<0x1064).map { String($0, radix: 16) }))
       await bed.until("grown") {
         trial.route.tick()
-        return (trial.route.pool.places[2].connection?.inFlight ?? 0) > 0
+        return (trial.route.pool.slots[2].connection?.inFlight ?? 0) > 0
       }
-      let end = trial.route.pool.places[2].connection?.end(at: loop.now)
+      let end = trial.route.pool.slots[2].connection?.end(at: loop.now)
       #expect(end == .carried(0))
       bed.tokens.use(ProviderKey(keyID: "KEYKEYKEY2", teamID: "TEAMTEAM01") { _ in [8] })
       await bed.until("three others") { server.connections.count == 6 && trial.open == 3 }
@@ -125,7 +125,7 @@ import Testing
         }
         server.options.maximumConcurrentStreams = streams
         await bed.until("heard") {
-          trial.route.pool.places.connections.allSatisfy {
+          trial.route.pool.slots.connections.allSatisfy {
             $0.streams == min(1_050, streams)
           }
         }
@@ -156,10 +156,10 @@ import Testing
       let trial = try GrowthBed(loop, least: 2, most: 5)
       defer { trial.bed.stop() }
       let pool = trial.route.pool
-      #expect(pool.places.ordinary == 0..<2)
-      #expect(pool.places.probes == 5..<9)
+      #expect(pool.slots.ordinary == 0..<2)
+      #expect(pool.slots.probes == 5..<9)
       await trial.grow(to: 5)
-      #expect(pool.places.ordinary == 0..<5)
+      #expect(pool.slots.ordinary == 0..<5)
       await trial.settle()
     }
   }

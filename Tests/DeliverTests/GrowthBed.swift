@@ -28,7 +28,7 @@ struct GrowthBed {
     route = try #require(bed.stage.routes[.production])
   }
 
-  var wanted: Int { route.pool.places.growth.wanted }
+  var wanted: Int { route.pool.slots.growth.wanted }
   var open: Int { route.figures.openConnections }
 
   /// Sends until it holds, with a look at the route after each batch.

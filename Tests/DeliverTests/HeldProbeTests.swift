@@ -24,7 +24,7 @@ import Testing
       bed.server.decide = { _ in Self.invalid }
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(count), tally, history: Self.lostOnce))
-      await bed.until("in doubt") { route.topics.all.first?.gate.isOpen == false }
+      await bed.until("in doubt") { route.queue.topics.first?.gate.isOpen == false }
       bed.server.decide = { _ in .answer(200) }
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(tally.accepted == count && bed.stage.obstacles == [])
@@ -67,7 +67,7 @@ import Testing
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(30), tally, history: Self.lostOnce))
       await bed.until("the hold is over") {
-        route.topics.all.first?.gate.opensAt.map { $0 < loop.now } ?? true
+        route.queue.topics.first?.gate.opensAt.map { $0 < loop.now } ?? true
       }
       let before = looks.soFar
       await loop.wait(.milliseconds(600))

@@ -5,7 +5,7 @@ import Testing
 
 /// Whose pushes go when a limit of pushes a second holds some of them up.
 @Suite struct LimitedTurnsTests {
-  private var queue = ReadyQueue(destination: .production)
+  private let queue = TopicQueue.made()
   private let limit = PushLimit(.app("a.b"), rate: 100)
   private let free = SegmentTally()
   private let limited: SegmentTally
@@ -25,7 +25,7 @@ import Testing
   private mutating func send(_ pushes: Int) -> (free: Int, limited: Int, small: Int) {
     var sent = (free: 0, limited: 0, small: 0)
     var left = pushes
-    while left > 0, queue.mayGo, let run = queue.upcoming(atMost: left, turn: 10) {
+    while left > 0, queue.canSend(at: 0), let run = queue.upcoming(atMost: left, turn: 10) {
       let tally = run.first.tally
       tally.fanOut.sent(run.count)
       queue.drop(run, run.count)
@@ -58,9 +58,9 @@ import Testing
     limit.grant(3)
     #expect(send(100) == (50, 3, 0))
     append(20, free)
-    #expect(queue.sendable == 20 && queue.mayGo)
+    #expect(queue.sendable == 20 && queue.canSend(at: 0))
     #expect(send(100) == (20, 0, 0))
-    #expect(!queue.mayGo)
+    #expect(!queue.canSend(at: 0))
   }
 
   @Test mutating func smallOnesGoFirst() {
@@ -84,11 +84,11 @@ import Testing
   @Test mutating func whatWaitsForALimitHasARoomOfItsOwn() {
     append(50, limited, at: 7)
     append(5, free, at: 9)
-    #expect(queue.oldest == 7 && queue.sharing(.large).fresh == 55)
+    #expect(queue.oldest == 7 && queue.sharing(.of(.large)).fresh == 55)
     limit.grant(1)
     _ = send(1)
     limit.lack()
     #expect(queue.oldest == 9)
-    #expect(queue.sharing(.large).fanOuts == 1 && queue.sharing(.limited).fanOuts == 1)
+    #expect(queue.sharing(.of(.large)).fanOuts == 1 && queue.sharing(.limited).fanOuts == 1)
   }
 }

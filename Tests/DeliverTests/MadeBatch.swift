@@ -39,10 +39,14 @@ extension PushBatch {
   }
 }
 
-extension ReadyQueue {
-  /// Takes out what is sent next.
-  mutating func next(refusedFirst: Bool = true) -> ReadyPush? {
-    guard let run = upcoming(atMost: 1, refusedFirst: refusedFirst) else { return nil }
+extension TopicQueue {
+  static func made(outliers: Outliers = Outliers()) -> TopicQueue {
+    TopicQueue(name: "a.b", destination: .production, isOpen: true, outliers: outliers)
+  }
+
+  /// Takes out the next push.
+  func next() -> ReadyPush? {
+    guard let run = upcoming(atMost: 1) else { return nil }
     drop(run, 1)
     return run.first
   }

@@ -275,7 +275,7 @@ import Text
       var wasRefused = false
       bed.server.decide = { _ in
         if route.traffic.overload.rate == nil, !wasRefused { return .answer(503) }
-        if !(route.topics.all.first?.gate.isRefused ?? false), !wasRefused {
+        if !(route.queue.topics.first?.gate.isRefused ?? false), !wasRefused {
           return .answer(403, #"{"reason":"InvalidProviderToken"}"#)
         }
         wasRefused = true

@@ -41,16 +41,16 @@ import Testing
       let tally = await bed.admitTwoThousand()
       let pool = try #require(bed.stage.routes[.production]).pool
       await bed.until("two wait") {
-        pool.places.ordinary.allSatisfy { pool.places[$0].waitsForRetiring }
+        pool.slots.ordinary.allSatisfy { pool.slots[$0].waitsForRetiring }
       }
-      #expect(!pool.places.mayRetireMore && (16...17).contains(bed.server.connections.count))
+      #expect(!pool.slots.mayRetireMore && (16...17).contains(bed.server.connections.count))
       // For no time, but for one to go.
-      #expect(pool.places.ordinary.allSatisfy { pool.places[$0].opening == nil })
+      #expect(pool.slots.ordinary.allSatisfy { pool.slots[$0].opening == nil })
       bed.server.release()
       await bed.until("all settled") { bed.settledBatches == 4 }
       #expect(tally.accepted == 2000)
       #expect(bed.server.requests.count { $0.stream <= 99 } == 2000)
-      #expect(pool.places.indices.allSatisfy { !pool.places[$0].waitsForRetiring })
+      #expect(pool.slots.indices.allSatisfy { !pool.slots[$0].waitsForRetiring })
     }
   }
 
@@ -141,7 +141,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) {
         $0.idleBeforePing = .milliseconds(100)
-        $0.proofTimeout = .milliseconds(300)
+        $0.livenessTimeout = .milliseconds(300)
         // The ordinary PING would find it out as well, and much later.
         $0.pingTimeout = .seconds(600)
         $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
@@ -161,7 +161,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) {
         $0.idleBeforePing = .milliseconds(100)
-        $0.proofTimeout = .seconds(60)
+        $0.livenessTimeout = .seconds(60)
       }
       defer { bed.stop() }
       await bed.until("open") { bed.stage.openConnections == 2 }
@@ -176,7 +176,7 @@ import Testing
   // MARK: how long to wait
 
   @Test func oneAnswerIsNoUseThatEndsABackOff() {
-    var place = ConnectionPlace()
+    var place = ConnectionSlot()
     var delays: [Duration] = []
     for _ in 0..<12 {
       delays.append(place.delay(after: .carried(0), retry: policy, chance: 0))
@@ -189,13 +189,13 @@ import Testing
     }
     #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .seconds(15))
     #expect(
-      place.delay(after: .carried(ConnectionPlace.usefulPushes), retry: policy, chance: 0) == .zero)
+      place.delay(after: .carried(ConnectionSlot.usefulPushes), retry: policy, chance: 0) == .zero)
     #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
   }
 
   /// A night of idle closes must not cost the first push after a real failure half a minute.
   @Test func idleClosesAreNoFailures() {
-    var place = ConnectionPlace()
+    var place = ConnectionSlot()
     for _ in 0..<12 { _ = place.delay(after: .idle, retry: policy, chance: 0) }
     #expect(place.isResting)
     #expect(place.delay(after: .idle, retry: policy, chance: 0) == .seconds(15))
@@ -217,11 +217,11 @@ import Testing
   /// One that the server made pay for bad tokens is replaced at once, and no more often than
   /// others.
   @Test func whatWasMadeToPayHasNotEarnedMore() {
-    var place = ConnectionPlace()
-    let carried = ConnectionPlace.End.carried(100)
-    #expect(place.delay(after: carried, isPunished: true, retry: policy, chance: 0) == .zero)
+    var place = ConnectionSlot()
+    let carried = ConnectionSlot.End.carried(100)
+    #expect(place.delay(after: carried, hadTooManyErrors: true, retry: policy, chance: 0) == .zero)
     #expect(!place.isEarned)
-    #expect(place.delay(after: carried, isPunished: false, retry: policy, chance: 0) == .zero)
+    #expect(place.delay(after: carried, hadTooManyErrors: false, retry: policy, chance: 0) == .zero)
     #expect(place.isEarned)
   }
 
@@ -238,10 +238,10 @@ import Testing
       now += max(wait, 1_000_000)
     }
     #expect((4_000...4_401).contains(connects))
-    var place = ConnectionPlace()
+    var place = ConnectionSlot()
     #expect(!place.isEarned)
     for (end, isEarned) in [
-      (ConnectionPlace.End.carried(ConnectionPlace.usefulPushes), true), (.carried(1), false),
+      (ConnectionSlot.End.carried(ConnectionSlot.usefulPushes), true), (.carried(1), false),
       (.carried(100), true), (.idle, false), (.carried(100), true), (.calm(wasLong: false), false),
     ] {
       _ = place.delay(after: end, retry: policy, chance: 0)

@@ -9,13 +9,12 @@ import Testing
   private let event = FanOut()
   private let other = FanOut()
 
-  private func refuse(_ attribution: inout FailureAttribution, _ times: Int, isAgain: Bool = false)
-  {
-    for _ in 0..<times { attribution.refused(event, isAgain: isAgain, at: 1) }
+  private func refuse(_ attribution: inout OutlierDetection, _ times: Int, isAgain: Bool = false) {
+    for _ in 0..<times { attribution.deviceRefused(event, isAgain: isAgain, at: 1) }
   }
 
   @Test func oneOfWhichNearlyAllDevicesAreRefusedIsRefusedItself() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     refuse(&attribution, 9)
     #expect(!attribution.isRefused(event))
     refuse(&attribution, 1)
@@ -29,7 +28,7 @@ import Testing
   }
 
   @Test func aPartOfItsDevicesIsUpToThem() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     for _ in 0..<100 {
       refuse(&attribution, 1)
       attribution.taken(event)
@@ -49,7 +48,7 @@ import Testing
   /// It is tried again now and then, as one whose pushes end in errors of the server.
   @Test func itFailsByItselfWhileOthersAreTaken() {
     let traffic = RouteTraffic(streamsPerConnection: 500)
-    func fails(_ fanOut: FanOut) -> Bool { traffic.stuck.contains { $0 === fanOut } }
+    func fails(_ fanOut: FanOut) -> Bool { traffic.outliers.contains { $0 === fanOut } }
     let (bad, good) = (push(of: event), push(of: other))
     for _ in 0..<40 {
       var answers = AcceptedAnswers(rateSince: 0)

@@ -23,14 +23,14 @@ import Threads
   }
 
   private let told = Told()
-  private let topics = RouteTopics(destination: .sandbox)
+  private let queue = FairQueue(destination: .sandbox)
   private let obstacles: RouteObstacles
 
   init() {
     let told = told
     let options = DeliverOptions(
       wallClock: { 7 }, report: { notice in told.notices.withLock { $0.append(notice) } })
-    obstacles = RouteObstacles(destination: .sandbox, options: options, topics: topics)
+    obstacles = RouteObstacles(destination: .sandbox, options: options, queue: queue)
   }
 
   @Test func aClosureIsToldOnceAndWithItsFirstReason() {
@@ -60,7 +60,7 @@ import Threads
   }
 
   @Test func refusedCredentialsAreTheirTopics() {
-    let topic = topics.topic(named: "a")
+    let topic = queue.topic(named: "a")
     obstacles.noLongerRefused(topic)
     obstacles.refused(topic, reason: "first")
     obstacles.refused(topic, reason: "second")
@@ -74,7 +74,7 @@ import Threads
   @Test func aPushIsToldWhatIsInItsWayMost() {
     obstacles.set(isSlow: true)
     #expect(obstacles.obstacle(for: "a")?.kind == .slow)
-    obstacles.refused(topics.topic(named: "a"), reason: "first")
+    obstacles.refused(queue.topic(named: "a"), reason: "first")
     #expect(obstacles.obstacle(for: "a")?.kind == .credentialsRefused)
     #expect(obstacles.obstacle(for: "b")?.kind == .slow)
     obstacles.set(closure: .unreachable, reason: "timed out")

@@ -44,8 +44,8 @@ import Testing
         openness.connected()
         _ = openness.set(isUnconnected: false, at: now)
       case .refusedToConnect: openness.refusedToConnect()
-      case .noToken(let time): openness.lacksProof(.noToken, "no key", until: time)
-      case .token: openness.hasProof()
+      case .noToken(let time): openness.lacksCredential(.noToken, "no key", until: time)
+      case .token: openness.hasCredential()
       case .look(let facts, let now): _ = openness.closure(facts, at: now)
       }
     }
@@ -130,11 +130,11 @@ import Testing
     #expect(openness.lastFailure == "connecting")
     openness.failed("no route to host")
     #expect(openness.lastFailure == "no route to host")
-    openness.lacksProof(.noToken, "no key", until: 5)
+    openness.lacksCredential(.noToken, "no key", until: 5)
     #expect(openness.lastFailure == "no key")
-    #expect(!openness.mayMakeProof(at: 4) && openness.mayMakeProof(at: 5))
-    openness.hasProof()
-    #expect(openness.mayMakeProof(at: 0))
+    #expect(!openness.mayMakeCredential(at: 4) && openness.mayMakeCredential(at: 5))
+    openness.hasCredential()
+    #expect(openness.mayMakeCredential(at: 0))
     _ = openness.closure(Self.full, at: 3000)
     #expect(openness.lastFailure == "connected, but it takes no pushes")
     let other = RouteOpenness(

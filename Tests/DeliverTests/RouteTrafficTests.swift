@@ -125,15 +125,15 @@ import Testing
   /// A fan-out of which nothing was taken, at a server that takes next to nothing.
   @Test func whoGetsNowhereIsStuckUntilMoreIsTaken() {
     var now: UInt64 = 10_000_000_000
-    #expect(traffic.stuck.isEmpty)
+    #expect(traffic.outliers.isEmpty)
     for _ in 0..<100 {
       now += 50_000_000
       traffic.sent(1, at: now)
       traffic.failed(push(), sentAt: now, at: now)
     }
-    #expect(traffic.overload.isAtFloor && traffic.stuck.map { $0 === tally.fanOut } == [true])
+    #expect(traffic.overload.isAtFloor && traffic.outliers.map { $0 === tally.fanOut } == [true])
     traffic.accepted(push(), at: now)
-    #expect(traffic.overload.isAtFloor && traffic.stuck.isEmpty)
+    #expect(traffic.overload.isAtFloor && traffic.outliers.isEmpty)
   }
 
   @Test func aLittleMoreMayBeInFlightWhileNothingIsAnswered() {

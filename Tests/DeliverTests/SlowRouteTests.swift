@@ -132,7 +132,7 @@ import Testing
     _ congestion: inout Congestion, oldest: UInt64?, at seconds: Double, taken: Int = 0
   ) -> Bool {
     for _ in 0..<taken { congestion.take(1) }
-    congestion.look(
+    congestion.observe(
       oldest: oldest, bound: 1000, slowAfter: Self.second,
       at: UInt64(seconds * Double(Self.second)))
     #expect(congestion.isLagging || !congestion.isSlow)

@@ -30,7 +30,7 @@ import Testing
   ])
   func streamsAreCutForErrors(limits: [Int], errors: [UInt64], isCut: Bool) {
     let cut = cut(limits, errorsAt: errors)
-    #expect(cut.isCut == isCut && cut.isPunished == isCut)
+    #expect(cut.isCut == isCut && cut.hadTooManyErrors == isCut)
   }
 
   /// Only what was sent before the limit fell.
@@ -48,21 +48,21 @@ import Testing
     (3, 301, 0, false), (100, 1000, 10, true), (100, 1000, 11, false),
   ])
   func goingAwayIsForErrorsWhereThereWereMany(
-    errors: Int, answers: Int, later: UInt64, isPunished: Bool
+    errors: Int, answers: Int, later: UInt64, hadTooManyErrors: Bool
   ) {
     var cut = StreamCut()
     for number in 0..<errors { cut.rejected(answers: number + 1, at: Self.second) }
     cut.wentAway(answers: answers, at: (1 + later) * Self.second)
-    #expect(cut.isPunished == isPunished && !cut.isCut)
+    #expect(cut.hadTooManyErrors == hadTooManyErrors && !cut.isCut)
   }
 
   /// Two of a while ago and one of now are not three.
   @Test func errorsOfAnotherTimeAreNotAddedToThoseOfNow() {
-    for (pause, isPunished) in [(10, true), (11, false)] as [(UInt64, Bool)] {
+    for (pause, hadTooManyErrors) in [(10, true), (11, false)] as [(UInt64, Bool)] {
       var cut = StreamCut()
       for time in [1, 1, 1 + pause] { cut.rejected(answers: 1, at: time * Self.second) }
       cut.wentAway(answers: 1, at: (2 + pause) * Self.second)
-      #expect(cut.isPunished == isPunished)
+      #expect(cut.hadTooManyErrors == hadTooManyErrors)
     }
   }
 
@@ -74,6 +74,6 @@ import Testing
       cut.rejected(answers: 1_000_000 + 20 * number, at: 100 * Self.second)
     }
     cut.wentAway(answers: 1_000_100, at: 100 * Self.second)
-    #expect(cut.isPunished)
+    #expect(cut.hadTooManyErrors)
   }
 }

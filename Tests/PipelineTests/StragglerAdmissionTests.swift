@@ -16,7 +16,7 @@ import Testing
   private static let closed = RouteState(isClosed: true)
   private static let held = RouteState(isClosed: true, isHeld: true)
   private static let slow = RouteState(isSlow: true)
-  private static let stuck = RouteState(isStuck: true)
+  private static let outlier = RouteState(isOutlier: true)
 
   private func label(
     _ route: PushRoute? = Self.route, isRefused: Bool = false, askAgainAt: Int64? = nil
@@ -48,10 +48,10 @@ import Testing
   }
 
   /// Fewer than of a slow environment: they leave again.
-  @Test(arguments: [stuck, RouteState(isSlow: true, isStuck: true)])
+  @Test(arguments: [outlier, RouteState(isSlow: true, isOutlier: true)])
   private func ofEventsThatGetNowhereAFewAreWorkedOn(state: RouteState) {
     var admission = StragglerAdmission()
-    let bytes = StragglerAdmission.maximumStuckBytes / 2
+    let bytes = StragglerAdmission.maximumOutlierBytes / 2
     let decision = Decision.workWithoutSlot(.production, bytes: bytes)
     #expect(admit(&admission, label(), state, bytes: bytes) == decision)
     #expect(admit(&admission, label(), state, bytes: bytes) == decision)

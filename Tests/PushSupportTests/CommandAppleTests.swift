@@ -52,7 +52,8 @@ import Testing
     let apple = CommandApple(
       try SettingsLoader.load(SettingsInput(environment: [:], overrides: [])).settings())
     let failure = #expect(throws: CommandFailure.self) {
-      _ = try apple.proven(apple.route(.production), of: "com.example.live", now: 1_795_248_000_000)
+      _ = try apple.authorizing(
+        apple.route(.production), of: "com.example.live", now: 1_795_248_000_000)
     }
     #expect(
       failure?.code == .config && failure?.findings.contains { $0.contains("key_file") } == true)

@@ -31,7 +31,7 @@ import Testing
   private static let new = "ANewOne"
   private static let newStatuses = [400, 403, 404, 405, 410, 413, 429, 500, 503]
 
-  private static var conduct: [String] {
+  private static var policy: [String] {
     let rows =
       [(200, nil)] + reasons.map { ($0.status, Optional($0.reason.name)) }
       + bareStatuses.map { ($0, nil) } + newStatuses.map { ($0, new) }
@@ -40,7 +40,7 @@ import Testing
       "|---|---|---|---|---|---|---|---|",
     ]
       + rows.map { status, reason in
-        let row = Conduct(status: status, reason: reason)
+        let row = AnswerPolicy(status: status, reason: reason)
         let name =
           reason.map { $0 == new ? "a new one" : "`\($0)`" } ?? (status == 200 ? "" : "none")
         return "| \(status) | \(name) | \(row.outcome) | \(row.tries) | \(row.token) "
@@ -72,8 +72,8 @@ import Testing
   }
 
   @Test func thePageSaysWhatAWorkerDoes() throws {
-    let page = Self.conduct.joined(separator: "\n")
-    #expect(try Self.part("conduct") == page, "\(page)")
+    let page = Self.policy.joined(separator: "\n")
+    #expect(try Self.part("policy") == page, "\(page)")
   }
 
   @Test func thePageSaysWhatEachReasonOfChannelsMeans() throws {

@@ -1,5 +1,6 @@
 import EventLoop
 import TLS
+import Text
 
 /// The bytes of one connected socket, with TLS or without, there and back. What is written in a
 /// turn leaves at its end, in one system call where the socket allows. Its connection's, which the
@@ -299,22 +300,19 @@ struct MessageAllowance {
   /// At once. A handshake takes up to ten, and some servers send a ticket with each answer at
   /// first.
   static let burst = 64
-  private static let nanosecondsEach: UInt64 = 1_000_000_000
 
   private var seen = 0
-  private var level = 0
-  private var lastDrain: UInt64 = 0
+  private var bucket = TokenBucket(tokens: Double(burst))
 
   /// - Parameters:
   ///   - total: messages since the connection began.
   ///   - now: monotonic nanoseconds.
   mutating func covers(_ total: Int, at now: UInt64) -> Bool {
     guard total != seen else { return true }
-    let drained = (now &- lastDrain) / Self.nanosecondsEach
-    lastDrain &+= drained &* Self.nanosecondsEach
-    level = max(0, level - Int(clamping: drained)) + total - seen
+    bucket.fill(1, burst: Double(Self.burst), at: now)
+    bucket.take(Double(total - seen))
     seen = total
-    return level <= Self.burst
+    return bucket.tokens >= 0
   }
 }
 

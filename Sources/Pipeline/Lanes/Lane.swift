@@ -97,7 +97,7 @@ package actor Lane {
   /// slots.
   private func releaseSlots() {
     segments.runs.releaseSlots {
-      context.deliver.yields($0) || context.deliver.getsNowhere($1, on: $0)
+      context.deliver.yields($0) || context.deliver.isOutlier($1, on: $0)
     }
     segments.limited.update(segments.runs.all, now: context.now)
   }

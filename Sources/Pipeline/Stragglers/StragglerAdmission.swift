@@ -21,7 +21,7 @@ struct StragglerAdmission {
     /// The environment takes pushes slowly.
     var isSlow = false
     /// Nearly nothing of the list's event is taken.
-    var isStuck = false
+    var isOutlier = false
   }
 
   /// A list that is let through to ask whether its route is open.
@@ -49,7 +49,7 @@ struct StragglerAdmission {
 
   /// The same of events that get nowhere: few of their pushes are tried in a while, and the others
   /// leave again.
-  static let maximumStuckBytes = IngestOptions.stragglerBytes
+  static let maximumOutlierBytes = IngestOptions.stragglerBytes
 
   /// Lists of closed routes that are worked on.
   private var probing: [Probe: Int] = [:]
@@ -69,8 +69,8 @@ struct StragglerAdmission {
     else { return .work }
     if let time = label.askAgainAt, time > now { return .deferred }
     guard state.isClosed else {
-      guard state.isSlow || state.isStuck else { return .work }
-      let most = state.isStuck ? Self.maximumStuckBytes : Self.maximumSlowBytes
+      guard state.isSlow || state.isOutlier else { return .work }
+      let most = state.isOutlier ? Self.maximumOutlierBytes : Self.maximumSlowBytes
       return admitSlowly(route.destination, bytes, atMost: most)
     }
     let probe = Probe(route: route, isRefused: label.isRefused)

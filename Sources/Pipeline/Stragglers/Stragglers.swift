@@ -57,7 +57,7 @@ final class Stragglers {
     return StragglerAdmission.RouteState(
       isClosed: deliver.isClosed(route), isHeld: deliver.isHeld(route),
       isSlow: deliver.yields(route),
-      isStuck: fanOut.map { deliver.getsNowhere($0, on: route) } ?? false)
+      isOutlier: fanOut.map { deliver.isOutlier($0, on: route) } ?? false)
   }
 
   // MARK: records that are deferred

@@ -5,16 +5,16 @@ import Model
 import Threads
 import Transport
 
-/// How the lanes of a worker prove to Apple who they are: by tokens in each request, or by a
-/// certificate when a connection is made ("Establishing a connection to APNs").
+/// Authenticates the lanes of a worker to Apple: by tokens in each request, or by a certificate
+/// when a connection is made ("Establishing a connection to APNs").
 package enum APNsCredentials: Sendable {
   case key(ProviderTokenSource)
   case certificate(ClientIdentity)
 
-  /// For a single request: the route with what the connection shows, and the value of the request's
-  /// `authorization`; nil: it has none.
+  /// For a single request: the route whose connection presents the certificate, or the value of the
+  /// request's `authorization`; nil: it has none.
   /// - Parameter now: ms since 1970.
-  package func proven(
+  package func authorizing(
     _ route: RouteTarget, now: Int64
   ) throws(SigningError) -> (route: RouteTarget, authorization: String?) {
     switch self {
@@ -113,4 +113,47 @@ package struct SigningError: Error, Sendable, CustomStringConvertible {
   }
 
   package var description: String { cause.map { "\(message): \($0)" } ?? message }
+}
+
+/// The credentials that a connection has shown Apple, and whether others may follow: "APNs returns
+/// an error if it sees more than one new token within 20 minutes on a connection", and "if you
+/// revoke a key, close all connections" (Apple, "Establishing a token-based connection to APNs"). A
+/// certificate is shown when the connection is made, and never another. A pure machine; times are
+/// monotonic nanoseconds.
+struct PresentedCredentials: ShownCredentials {
+  private static let minimumUse = UInt64(ProviderTokenTimes.minimumUse) * 1_000_000
+
+  /// nil: requests go with provider tokens.
+  let certificate: ClientIdentity.Certificate?
+  private var shown: ProviderToken?
+  private var since: UInt64 = 0
+
+  init(_ credentials: APNsCredentials) {
+    switch credentials {
+    case .key: certificate = nil
+    case .certificate(let identity): certificate = identity.current
+    }
+  }
+
+  func security(over protocols: [String]) -> ClientSecurity? {
+    certificate?.security(over: protocols)
+  }
+
+  mutating func show(_ credential: any Credential, at now: UInt64) {
+    guard credential !== shown, let token = credential as? ProviderToken else { return }
+    if shown.map({ Self.isSame($0, token) }) != true { since = now }
+    shown = token
+  }
+
+  func mayShow(_ credential: any Credential, at now: UInt64) -> Bool {
+    guard let token = credential as? ProviderToken else { return credential === certificate }
+    guard certificate == nil else { return false }
+    guard let shown, shown !== token, !Self.isSame(shown, token) else { return true }
+    return shown.key === token.key && now &- since >= Self.minimumUse
+  }
+
+  /// A clock that was set right again brings back a token byte for byte.
+  private static func isSame(_ one: ProviderToken, _ other: ProviderToken) -> Bool {
+    one.key === other.key && one.authorization.bytes.elementsEqual(other.authorization.bytes)
+  }
 }

@@ -3,7 +3,7 @@ import JSON
 import Model
 import Text
 
-/// What follows from each status and reason of "Handling notification responses from APNs". Apple's
+/// The reaction to each status and reason of "Handling notification responses from APNs". Apple's
 /// own advice is to retry 5xx after 15 minutes, longer than go-live news lives; ours is a short
 /// jittered back-off inside the event's time, then `expired`.
 package enum RejectionTable {
@@ -71,9 +71,9 @@ package enum RejectionTable {
     }
   }
 
-  /// What HTTP lets a client send again is sent again (RFC 9110, sections 15.5 and 15.6; RFC 8470
-  /// for 425), a misdirected request (421) on another connection. What it does not is tried again
-  /// too, since it is not Apple's word, and ends as what it is: answered by a proxy.
+  /// Pushes that HTTP lets a client send again are sent again (RFC 9110, sections 15.5 and 15.6;
+  /// RFC 8470 for 425), a misdirected request (421) on another connection. So are all others, since
+  /// it is not Apple that answered; in the end they are rejected as answered by a proxy.
   private static func withoutReason(status: Int) -> Disposition {
     switch status {
     // Whatever is refused with it, it is not the token: a proxy's answer, or a reason to come.
@@ -103,7 +103,7 @@ package enum RejectionTable {
     }
   }
 
-  /// What was said, where Apple does not document it: a proxy's answer, or a new reason.
+  /// An answer that Apple does not document: a proxy's, or a new reason.
   static func unknown(
     _ status: Int, _ reason: String?, _ disposition: Disposition
   ) -> UnknownAnswer? {
@@ -119,7 +119,7 @@ package enum RejectionTable {
   }
 }
 
-/// What the body of a refused request says: `{"reason": …, "timestamp": …}`.
+/// The body of a refused request: `{"reason": …, "timestamp": …}`.
 package struct Answer: Equatable {
   package let reason: String?
   /// Ms since 1970; with 410 only.

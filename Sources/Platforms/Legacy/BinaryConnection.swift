@@ -88,7 +88,7 @@ final class BinaryConnection: PushConnection {
   func hasWindow() -> Bool { capacity > 0 }
 
   /// There is no way to ask: the kernel's probes find out.
-  func isProven(at now: UInt64) -> Bool { true }
+  func isAlive(at now: UInt64) -> Bool { true }
 
   func send(
     _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
@@ -160,7 +160,7 @@ final class BinaryConnection: PushConnection {
     unknown = verdict.unknown
     accept(verdict.accepted)
     // Before anything is sent again: it takes no more.
-    for item in verdict.again { route.putBack(item) }
+    for item in verdict.again { route.requeue(item) }
     if let item = verdict.refused, let disposition = response.status.disposition {
       settled += 1
       let status = Int(response.status.code)
@@ -209,8 +209,8 @@ final class BinaryConnection: PushConnection {
 
   /// A gateway that has refused a push is in good order, however few it took before. One that names
   /// none of ours may say so on each connection.
-  func end(at now: UInt64) -> ConnectionPlace.End {
-    if hasJudged { return .carried(max(settled, ConnectionPlace.usefulPushes)) }
+  func end(at now: UInt64) -> ConnectionSlot.End {
+    if hasJudged { return .carried(max(settled, ConnectionSlot.usefulPushes)) }
     guard unknown.isEmpty, wasOpened, now &- lastUsedAt >= Self.idleGrace else {
       return .carried(settled)
     }

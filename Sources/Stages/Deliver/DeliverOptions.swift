@@ -15,9 +15,9 @@ package struct DeliverOptions: Sendable {
   package var shrinkAfter: Duration = .seconds(300)
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
   package var streamsPerConnection = 500
-  /// Pushes of each environment that can be sent and wait for a stream at most, those of one-shard
-  /// events and of those that get nowhere apart, and as many again of fan-outs that come while
-  /// others have all this room; plus one batch of each segment in flight.
+  /// Pushes of each destination that can be sent and wait for a stream at most, those of one-shard
+  /// events and of outliers apart, and as many again of fan-outs that come while others have taken
+  /// all this; plus one batch of each segment in flight.
   package var readyPushes = 1024
   /// Pushes of each environment that wait for something else at most: the end of a back-off, a
   /// connection, credentials. Each keeps a batch in memory; beyond this they leave their segment.
@@ -34,7 +34,7 @@ package struct DeliverOptions: Sendable {
   /// environments do not wait for it.
   package var congestedAfter: Duration = .seconds(1)
   /// Batches of a lane that wait for a slow environment alone, so that it has its pushes in time.
-  /// Half of a lane's places for segments: the other half is for those who need not wait.
+  /// Half of a lane's slots for segments: the other half is for those who need not wait.
   package var waitersForSlow = 2
   /// A stream without an answer is given up after this.
   package var requestTimeout: Duration = .seconds(30)
@@ -49,13 +49,13 @@ package struct DeliverOptions: Sendable {
   package var idleBeforePing: Duration = .seconds(60)
   /// Without that sign it is replaced after this: no round trip takes as long, and a new connection
   /// takes less.
-  package var proofTimeout: Duration = .milliseconds(1500)
+  package var livenessTimeout: Duration = .milliseconds(1500)
   package var retry = RetryPolicy()
   /// How long nothing is sent for a topic after our credentials were refused for it.
   package var credentialHold: Duration = .seconds(15)
   /// Ms since 1970; what expiry is measured against.
   package var wallClock: @Sendable () -> Int64
-  /// Hears what an operator should know.
+  /// Called with notices for the operator.
   package var report: @Sendable (DeliverNotice) -> Void
 
   package init(
@@ -66,7 +66,7 @@ package struct DeliverOptions: Sendable {
     self.report = report
   }
 
-  /// What the connections of a lane keep at most: of each environment and credentials as many as
+  /// The memory of a lane's connections at most: of each environment and credentials as many as
   /// are given, one more while another is made, and probe connections. A connection's buffers
   /// (its own, those of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
   /// - Parameters:
@@ -76,7 +76,7 @@ package struct DeliverOptions: Sendable {
     connections: Int, streams: Int, credentials: Int = 1
   ) -> Int {
     func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
-    let probes = ConnectionPlaces.probeCount * bytes(streams: ProbeQueue.most)
+    let probes = ConnectionSlots.probeCount * bytes(streams: ProbeQueue.most)
     return Destination.all.count * credentials
       * ((connections + 1) * bytes(streams: streams) + probes)
   }

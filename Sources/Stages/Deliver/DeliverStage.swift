@@ -3,7 +3,7 @@ import Model
 
 /// The sending end of a lane: takes batches of rendered pushes, keeps the servers' streams full,
 /// and settles each push with its outcome. Steps of a push: admit → wait for a stream → send →
-/// judge the answer → settle, or wait out a back-off and again. Confined to its lane's loop.
+/// judge the answer → settle, or retry after a back-off. Confined to its lane's loop.
 package final class DeliverStage {
   private let loop: EventLoop
   private let credentials: AppCredentials
@@ -25,10 +25,11 @@ package final class DeliverStage {
       guard let target = options.routes[destination] else { continue }
       for (index, item) in credentials.all.enumerated()
       where item.account.platform == destination.platform.name {
-        let setup = RouteSetup(
+        let context = RouteContext(
           destination: destination, target: target, credentials: item, options: options,
           loop: loop, chance: randomNumber)
-        routes.add(Route(setup), RouteName(destination: destination, credentials: index))
+        routes.add(
+          Route(context), LaneRoutes.Name(destination: destination, credentials: index))
       }
     }
     self.routes = routes
@@ -49,8 +50,8 @@ package final class DeliverStage {
     tick()
   }
 
-  /// Closes every connection. What has no outcome by then stays unsettled: its segment is done by
-  /// another.
+  /// Closes every connection. Pushes without an outcome stay unsettled: another worker does their
+  /// segments.
   package func stop() {
     ticker?.cancel()
     for route in routes.all { route.stop() }
@@ -59,13 +60,13 @@ package final class DeliverStage {
 
   /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream of each
   /// environment that it has pushes for, in the order of the calls. This is where backpressure
-  /// begins: who waits here reads no further page. Nobody waits for an environment or topic that
-  /// cannot be sent to, nor, on the way to another, for one that is slow. Each push gets its
-  /// outcome through the batch, or leaves it as a straggler.
+  /// begins: a segment that waits here reads no further page. No batch waits for an environment or
+  /// topic that cannot be sent to, nor, on the way to another, for one that is slow. Each push gets
+  /// its outcome through the batch, or leaves it as a straggler.
   package func admit(_ batch: PushBatch) async { await admission.admit(batch) }
 
   /// Pushes that wait for a stream.
-  package var readyCount: Int { routes.all.reduce(0) { $0 + $1.readyCount } }
+  package var readyCount: Int { routes.all.reduce(0) { $0 + $1.queue.readyCount } }
 
   /// Of each platform that there are routes to, by its name.
   package var figures: [String: PlatformFigures] {
@@ -74,45 +75,47 @@ package final class DeliverStage {
     }
   }
 
-  /// What keeps pushes from being sent; empty when all is well.
   package var obstacles: [RouteObstacle] { routes.all.flatMap(\.obstacles) }
 
   /// The limits of some fan-outs let more of them go.
-  package func limitsLetGo() { for route in routes.all { route.limitsLetGo() } }
+  package func limitsLetGo() { for route in routes.all { route.signals.schedulePump() } }
 
   // MARK: a segment's end
 
-  /// Takes out what of a segment only waits: for another try, for a connection, for credentials.
-  /// Each such push leaves its batch as a straggler. What can be sent and what is in flight stays.
+  /// Takes out the pushes of a segment that only wait: for another try, for a connection, for
+  /// credentials. Each leaves its batch as a straggler. Pushes that can be sent, and those in
+  /// flight, stay.
   package func postponeWaiting(of tally: SegmentTally) {
-    for route in routes.all { route.postponeWaiting(of: tally) }
+    for route in routes.all { route.waiting.postponeWaiting(of: tally) }
   }
 
   /// The worker stops soon, and a segment that is not settled by then is sent again from its
   /// beginning; or its fan-out is paused: all of it that is not in flight leaves.
   package func postponeAll(of tally: SegmentTally) {
-    for route in routes.all { route.postponeAll(of: tally) }
+    for route in routes.all { route.waiting.postponeAll(of: tally) }
   }
 
   /// Its fan-out is cancelled: all of it that is not in flight has its outcome.
   package func settleAll(of tally: SegmentTally) {
-    for route in routes.all { route.settleAll(of: tally) }
+    for route in routes.all { route.waiting.settleAll(of: tally) }
   }
 
-  /// The worker stops soon: nothing more is sent, and what comes or would wait leaves its segment.
+  /// The worker stops soon: nothing more is sent, and pushes that come or would wait leave their
+  /// segment.
   package func leave() { for route in routes.all { route.leave() } }
 
-  /// After `leave`: what has no answer yet leaves too, and may have arrived.
-  package func leaveInFlight() { for route in routes.all { route.leaveInFlight() } }
+  /// After `leave`: pushes in flight leave too, as such that may have arrived.
+  package func leaveInFlight() { for route in routes.all { route.pool.leaveInFlight() } }
 
   /// Whether a segment waits for nothing but a route that is closed: that may take long.
   package func waitsForClosedRoute(_ tally: SegmentTally) -> Bool {
-    routes.all.contains { $0.parks(tally) } && !routes.all.contains { $0.retries(tally) }
+    routes.all.contains { $0.waiting.parks(tally) }
+      && !routes.all.contains { $0.waiting.retries(tally) }
   }
 
   private func find(_ route: PushRoute) -> Route? {
     credentials.index(of: route.topic, on: route.destination.platform.name).flatMap {
-      routes[RouteName(destination: route.destination, credentials: $0)]
+      routes[LaneRoutes.Name(destination: route.destination, credentials: $0)]
     }
   }
 
@@ -122,25 +125,25 @@ package final class DeliverStage {
   }
 
   /// Whether pushes come faster than they are taken there, while others go on.
-  package func yields(_ route: PushRoute) -> Bool { find(route)?.yields ?? false }
+  package func yields(_ route: PushRoute) -> Bool { find(route)?.congestion.yields ?? false }
 
-  /// Whether nearly nothing of a fan-out is taken there, so that what has left it need not be tried
-  /// all at once.
-  package func getsNowhere(_ fanOut: FanOut, on route: PushRoute) -> Bool {
-    find(route)?.isStuck(fanOut) ?? false
+  /// Whether a fan-out is an outlier there: next to nothing of it is taken, so that its stragglers
+  /// need not be tried all at once.
+  package func isOutlier(_ fanOut: FanOut, on route: PushRoute) -> Bool {
+    find(route)?.queue.outliers.contains(fanOut) ?? false
   }
 
   /// Whether a route that is closed is so for its topic only: then pushes that were not refused yet
   /// ask one by one.
   package func isHeld(_ route: PushRoute) -> Bool {
-    find(route)?.isOpen == true && isClosed(route)
+    find(route)?.queue.isOpen == true && isClosed(route)
   }
 
   /// Another worker has the segment: none of its pushes is sent from here any more, and those in
   /// flight have no further try. Their batches never settle.
   package func abandon(_ tally: SegmentTally) {
     tally.sendableUntil = 0
-    for route in routes.all { route.abandon(tally) }
+    for route in routes.all { route.waiting.abandon(tally) }
   }
 
   private func tick() {

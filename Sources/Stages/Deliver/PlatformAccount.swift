@@ -9,7 +9,7 @@ import Transport
 ///
 /// Shared by the lanes of a worker.
 package protocol PlatformAccount: Sendable {
-  /// Whose destinations it is for: `Platform.name`.
+  /// The `Platform.name` of its destinations.
   var platform: String { get }
 
   // MARK: requests
@@ -38,12 +38,12 @@ package protocol PlatformAccount: Sendable {
 
   // MARK: credentials
 
-  /// What to send with at `now` (ms since 1970). Throws while there is nothing that the platform
-  /// could take.
+  /// The credential to send with at `now` (ms since 1970). Throws while there is none that the
+  /// platform could take.
   func credential(now: Int64) throws(CredentialProblem) -> any Credential
   /// Another, after the platform has called this one expired; nil when another would not help.
   func replacement(for expired: any Credential, now: Int64) -> (any Credential)?
-  /// What a connection shows that is made now.
+  /// For a connection that is made now.
   func makeShownCredentials() -> any ShownCredentials
 }
 
@@ -66,7 +66,7 @@ package struct CredentialProblem: Error, Sendable {
   }
 }
 
-/// What the server of one connection has seen of who we are. Times are monotonic nanoseconds.
+/// The credentials that the server of one connection has seen. Times are monotonic nanoseconds.
 package protocol ShownCredentials {
   /// For a TLS handshake that offers these protocols (ALPN); nil: the route's own.
   func security(over protocols: [String]) -> ClientSecurity?
@@ -76,8 +76,8 @@ package protocol ShownCredentials {
   func mayShow(_ credential: any Credential, at now: UInt64) -> Bool
 }
 
-/// What pushes of a fan-out share, encoded by their platform: who keeps this keeps the bytes that
-/// nghttp2 borrows.
+/// The headers that pushes of a fan-out share, encoded by their platform. Keeps the bytes that
+/// nghttp2 refers to.
 package final class SharedHeaders {
   package let headers: PushHeaders
   package let credential: any Credential
@@ -116,14 +116,14 @@ package struct PlatformAnswer: Sendable {
   }
 }
 
-/// What follows from an answer.
+/// The meaning of an answer.
 package struct AnswerMeaning: Sendable {
   package let disposition: Disposition
-  /// What is counted.
+  /// Counted in the metrics.
   package let refusal: AnswerCounts.Refusal
-  /// The platform documents status and reason: it is told apart from all others.
+  /// The platform documents status and reason: it is counted by itself.
   package let isDocumented: Bool
-  /// What was said, where the platform does not document it.
+  /// The answer, where the platform does not document it.
   package let unknown: UnknownAnswer?
   /// Since when the token is gone, in ms since 1970, where the platform says so.
   package let goneSince: Int64?
@@ -157,4 +157,28 @@ package struct RetryLimit: Sendable, Equatable {
     self.tries = tries
     self.isAbout = isAbout
   }
+}
+
+/// The reaction to an answer, as its platform's table has it. A retry comes after a short jittered
+/// back-off inside the event's time: news lives for minutes.
+package enum Disposition: Sendable, Equatable {
+  case accepted
+  /// Final; the token is fine.
+  case reject(RejectionReason)
+  /// Final, and our own configuration or code is at fault: alert the operator.
+  case rejectAndAlert(RejectionReason)
+  /// Final; the token is gone since the platform's timestamp: prune it unless its binding is
+  /// younger.
+  case prune(RejectionReason)
+  /// Final; the token is not one, or not for this app or environment: set it aside.
+  case setAside(RejectionReason)
+  /// Send again after a back-off.
+  case retry(RejectionReason)
+  /// Send again on another connection; this one takes no more.
+  case retryElsewhere(RejectionReason)
+  /// The credential is too old: renew it and send again on a new connection.
+  case renew(RejectionReason)
+  /// Our credentials are refused: other pushes of the topic ask what that means. It waits, is never
+  /// rejected, and the operator is told.
+  case hold(RejectionReason)
 }

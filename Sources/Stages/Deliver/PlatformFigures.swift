@@ -1,7 +1,6 @@
 import Telemetry
 
-/// What is to be told of the sending to one platform: what is there now, and what was counted since
-/// the lane began.
+/// Metrics of the sending to one platform: gauges, and counters since the lane began.
 package struct PlatformFigures: Sendable {
   /// Streams in flight.
   package var inFlight = 0

@@ -1,67 +1,65 @@
 import EventLoop
 import Transport
 
-/// How a server is spoken to that does not speak HTTP/2: its platform makes the connections.
+/// An interface other than HTTP/2, whose connections its platform makes.
 package protocol PushInterface: Sendable {
   /// How long a push that is taken has no answer for want of any.
   var silence: Duration { get }
-  /// What a TLS handshake offers (ALPN).
+  /// Offered in a TLS handshake (ALPN).
   var applicationProtocols: [String] { get }
   func makeConnection(_ route: ConnectionRoute) -> any PushConnection
 }
 
 /// A route as a connection of a `PushInterface` sees it. Confined to the lane's loop.
 package final class ConnectionRoute {
-  private let setup: RouteSetup
+  private let context: RouteContext
   private unowned let pool: ConnectionPool
   private let judge: AnswerJudge
-  private let signals: RouteSignals
 
-  init(_ setup: RouteSetup, pool: ConnectionPool, judge: AnswerJudge, signals: RouteSignals) {
-    self.setup = setup
+  init(_ context: RouteContext, pool: ConnectionPool, judge: AnswerJudge) {
+    self.context = context
     self.pool = pool
     self.judge = judge
-    self.signals = signals
   }
 
-  package var loop: EventLoop { setup.loop }
-  package var options: DeliverOptions { setup.options }
-  package var endpoint: Endpoint { setup.target.endpoint }
+  package var loop: EventLoop { context.loop }
+  package var options: DeliverOptions { context.options }
+  package var endpoint: Endpoint { context.target.endpoint }
 
   package func makeShownCredentials() -> any ShownCredentials {
-    setup.account.makeShownCredentials()
+    context.account.makeShownCredentials()
   }
 
   /// `connect` starts it.
   package func makeTransport(
     _ delegate: any ConnectionDelegate, _ shown: any ShownCredentials
-  ) -> Connection { setup.makeTransport(delegate, shown) }
+  ) -> Connection { context.makeTransport(delegate, shown) }
 
   /// A connection takes more than before.
-  package func hasCapacity() { signals.schedulePump() }
+  package func hasCapacity() { context.signals.schedulePump() }
 
-  // MARK: what becomes of pushes
+  // MARK: pushes
 
   package func accepted(_ items: [StreamSlots.Slot]) {
     var accepted = judge.begin()
     for item in items { judge.accepted(item.push, sentAt: item.sentAt, &accepted) }
     judge.note(accepted)
-    signals.schedulePump()
+    context.signals.schedulePump()
   }
 
   /// The server has not looked at it: it is sent again, and this was no try.
-  package func putBack(_ item: StreamSlots.Slot) { judge.putBack(item.push) }
+  package func requeue(_ item: StreamSlots.Slot) { judge.requeue(item.push) }
 
   package func refused(
     _ item: StreamSlots.Slot, _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
     on connection: any PushConnection
   ) { judge.refused(item, disposition, counted: refusal, on: connection) }
 
-  // MARK: what becomes of a connection
+  // MARK: connections
 
   package func ready(_ connection: any PushConnection) { pool.ready(connection) }
 
-  /// It takes no more pushes: another takes its place while it drains.
+  /// It takes no more pushes: another takes its slot while it drains.
   package func replace(_ connection: any PushConnection, reason: String) {
     pool.replace(connection, reason: reason)
   }

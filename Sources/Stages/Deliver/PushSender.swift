@@ -2,18 +2,18 @@ import Model
 
 /// Hands out what is ready to connections, as many as each takes.
 final class PushSender {
-  /// What holds for all pushes of one round of handing out.
+  /// Common to all pushes of one round of handing out.
   struct Round {
     let now: UInt64
     let wall: Int64
     let credential: any Credential
   }
 
-  private let topics: RouteTopics
+  private let queue: FairQueue
   private let traffic: RouteTraffic
-  private let slowness: RouteSlowness
-  private let waiting: RouteWaiting
   private let account: any PlatformAccount
+  private let congestion: RouteCongestion
+  private let waiting: RouteWaiting
   /// Of the pushes that were sent last.
   private var lastEncoded: SharedHeaders?
   /// By fan-out.
@@ -21,28 +21,26 @@ final class PushSender {
   /// Fan-outs whose headers are kept: more than ever take turns.
   private static let maximumEncoded = 128
 
-  init(
-    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, slowness: RouteSlowness,
-    waiting: RouteWaiting
-  ) {
-    account = setup.account
-    self.topics = topics
-    self.traffic = traffic
-    self.slowness = slowness
+  init(_ context: RouteContext, congestion: RouteCongestion, waiting: RouteWaiting) {
+    queue = context.queue
+    traffic = context.traffic
+    account = context.account
+    self.congestion = congestion
     self.waiting = waiting
   }
 
   func fill(_ connection: any PushConnection, _ round: Round) {
-    guard connection.isProven(at: round.now) else { return }
-    var room = min(connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
-    if traffic.overload.rate != nil, room > 0 {
-      let ready = topics.sendableCount(at: round.now)
-      room = min(room, traffic.allowance(ready: ready, at: round.now))
+    guard connection.isAlive(at: round.now) else { return }
+    var capacity = min(
+      connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
+    if traffic.overload.rate != nil, capacity > 0 {
+      let ready = queue.sendableCount(at: round.now)
+      capacity = min(capacity, traffic.allowance(ready: ready, at: round.now))
     }
     let turn = traffic.pushesPerTurn
-    while room > 0 {
-      guard let (topic, left) = topics.next(at: round.now, length: turn),
-        let run = topic.upcoming(atMost: min(room, left), turn: turn)
+    while capacity > 0 {
+      guard let (topic, left) = queue.next(at: round.now, length: turn),
+        let run = topic.upcoming(atMost: min(capacity, left), turn: turn)
       else { break }
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
@@ -50,10 +48,10 @@ final class PushSender {
       }
       let taken = dispatch(run, of: topic, on: connection, round)
       guard taken > 0 else { break }
-      topics.took(taken)
-      room -= taken
+      queue.took(taken)
+      capacity -= taken
     }
-    if room > 0 { topics.lack() }
+    if capacity > 0 { queue.lack() }
   }
 
   func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
@@ -62,7 +60,7 @@ final class PushSender {
   }
 
   private func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
-    topic.queue.drop(run, 1)
+    topic.drop(run, 1)
     topic.left(run.first)
     withhold(run.first, round)
   }
@@ -70,9 +68,9 @@ final class PushSender {
   /// A push that is too late gets its outcome, one of a paused fan-out leaves its segment; one
   /// whose segment may be another worker's by now waits until that is known.
   func withhold(_ push: ReadyPush, _ round: Round) {
-    guard !push.batch.isOver(at: round.wall) else { return push.settleOver() }
+    guard !push.batch.isOver(at: round.wall) else { return push.settleExpiredOrCancelled() }
     guard push.tally.fanOut.brake == nil else { return waiting.postpone(push) }
-    waiting.wait(push, until: round.now &+ 500_000_000)
+    waiting.park(push, until: round.now &+ 500_000_000)
   }
 
   /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
@@ -85,14 +83,14 @@ final class PushSender {
     let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
     var left = sent
     if case .refusedHeaders = end { left += 1 }
-    topic.queue.drop(run, left)
+    topic.drop(run, left)
     if sent > 0 {
       if isProbe { topic.gate.probeSent(at: round.now) }
-      slowness.sent(sent)
+      congestion.sent(sent)
       traffic.sent(sent, at: round.now)
       let tally = run.first.tally
       tally.fanOut.sent(sent)
-      if topics.stuck.contains(tally.fanOut) { topics.stuck.sent(sent) }
+      if queue.outliers.contains(tally.fanOut) { queue.outliers.sent(sent) }
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
       if run.first.wasRequested { tally.retried += sent }

@@ -7,7 +7,6 @@ package struct RouteTarget: Sendable {
   package var tls: ClientSecurity?
   /// nil: HTTP/2.
   package var interface: (any PushInterface)?
-  /// What the way leads through.
   package var proxy: HTTPProxy?
 
   /// nil: the system's.
@@ -23,7 +22,7 @@ package struct RouteTarget: Sendable {
     self.proxy = proxy
   }
 
-  /// What a TLS handshake offers (ALPN).
+  /// Offered in a TLS handshake (ALPN).
   package var applicationProtocols: [String] { interface?.applicationProtocols ?? ["h2"] }
 
   /// How its server is reached.

@@ -1,14 +1,13 @@
 import Model
 
-/// How often a server gave each answer. What the platform documents is told apart whatever else it
-/// says; of what it invents so many.
+/// Counts each answer of a server: all that the platform documents, and `maximum` different others.
 package struct AnswerCounts: Sendable, Equatable {
   package struct Refusal: Sendable, Hashable {
     /// Of HTTP; 0 for those that are too many.
     package let status: Int
     /// `other` for one that the platform does not document; nil for none.
     package let reason: RejectionReason?
-    /// Of another interface than HTTP, whose statuses are others: what operators know it by.
+    /// The name of another interface than HTTP, whose statuses are others.
     package let interface: String?
 
     package init(status: Int, reason: RejectionReason?, interface: String? = nil) {
@@ -41,7 +40,7 @@ package struct AnswerCounts: Sendable, Equatable {
     refused[refusal, default: 0] += 1
   }
 
-  /// Here are told apart as many as all routes and lanes tell apart.
+  /// Keeps as many different ones as all routes and lanes do.
   package mutating func add(_ more: AnswerCounts) {
     accepted += more.accepted
     refused.merge(more.refused) { $0 + $1 }

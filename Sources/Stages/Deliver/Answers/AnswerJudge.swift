@@ -3,33 +3,30 @@ import Model
 import Telemetry
 import Text
 
-/// What follows from an answer, or from none. What an answer means is said by its platform.
+/// Gives a push its outcome, or schedules its next try, by its answer or the lack of one. The
+/// platform says what an answer means.
 final class AnswerJudge {
-  private let setup: RouteSetup
+  private let context: RouteContext
   private let loop: EventLoop
-  private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
   private let credentials: RouteCredentials
   private let losses: LossJudge
-  private let signals: RouteSignals
   /// From the request to the answer, of all that had one.
   private(set) var answerTimes = Histogram.answerTimes
   private(set) var answerCounts = AnswerCounts()
   private(set) var unknownAnswers = UnknownAnswers()
 
   init(
-    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
-    credentials: RouteCredentials, losses: LossJudge, signals: RouteSignals
+    _ context: RouteContext, waiting: RouteWaiting, credentials: RouteCredentials,
+    losses: LossJudge
   ) {
-    self.setup = setup
-    loop = setup.loop
-    self.topics = topics
-    self.traffic = traffic
+    self.context = context
+    loop = context.loop
+    traffic = context.traffic
     self.waiting = waiting
     self.credentials = credentials
     self.losses = losses
-    self.signals = signals
   }
 
   /// For the answers that come together from now on.
@@ -57,7 +54,7 @@ final class AnswerJudge {
   ///   - wasOnItsWay: to a connection of which the server took streams meanwhile: that it refuses
   ///     this one says nothing of how much it takes.
   func reset(_ push: ReadyPush, isRefused: Bool, wasOnItsWay: Bool, sentAt: UInt64) {
-    var push = topics.back(push)
+    var push = context.queue.back(push)
     if !isRefused || !wasOnItsWay { traffic.failed(push, sentAt: sentAt, at: loop.now) }
     guard isRefused else {
       push.history.mayHaveArrived = true
@@ -69,38 +66,37 @@ final class AnswerJudge {
     push.history.countTry()
     push.backOffs += 1
     let isRare = traffic.overload.isRare
-    waiting.waitOut(push, tries: isRare ? push.backOffs : min(push.backOffs, 3))
+    waiting.scheduleRetry(push, tries: isRare ? push.backOffs : min(push.backOffs, 3))
   }
 
   /// The server asks to be sent less, with the stream of a push or with a connection that was used
   /// then.
   func calm(sentAt: UInt64) { traffic.calm(sentAt: sentAt, at: loop.now) }
 
-  /// The server said that it has not looked at this push and takes no more on that connection: it
-  /// goes first on another, and this was no try.
-  func putBack(_ push: ReadyPush) {
-    waiting.enqueue(topics.back(push))
-    signals.schedulePump()
+  /// The server has not processed this push and takes no more on that connection: it is sent on
+  /// another, and this was no try.
+  func requeue(_ push: ReadyPush) {
+    waiting.requeue(context.queue.back(push))
+    context.signals.schedulePump()
   }
 
-  /// The server went away and said that it has not looked at this push, though it was there.
-  func leftOut(_ push: ReadyPush) {
+  /// As above; the server had the request, and left it out of those that its GOAWAY names.
+  func requeueUnprocessed(_ push: ReadyPush) {
     var push = push
-    push.loss.wasLeftOut = true
-    putBack(push)
+    push.loss.wasUnprocessed = true
+    requeue(push)
   }
 
   /// - Parameter isWhole: the answer was read to its end.
-  /// - Returns: what it came to.
   func answered(
     _ push: ReadyPush, status: Int, body: [UInt8], isWhole: Bool, retryAfter: Duration?,
     on connection: any PushConnection, _ item: StreamSlots.Slot
   ) -> Disposition {
-    let meaning = setup.account.meaning(
+    let meaning = context.account.meaning(
       of: PlatformAnswer(status: status, body: body, isWhole: isWhole))
     answerCounts.refuse(meaning.refusal, isDocumented: meaning.isDocumented)
     if let unknown = meaning.unknown, unknownAnswers.count(unknown) {
-      setup.options.report(.unknownAnswer(setup.target.endpoint, unknown))
+      context.report(.unknownAnswer(context.target.endpoint, unknown))
     }
     conclude(
       push, meaning.disposition, meaning.unknown, goneSince: meaning.goneSince,
@@ -117,21 +113,19 @@ final class AnswerJudge {
     conclude(item.push, disposition, on: connection, item)
   }
 
-  /// - Parameters:
-  ///   - unknown: what was said, where the platform does not document it.
-  ///   - goneSince: the platform's timestamp, in ms since 1970.
+  /// - Parameter goneSince: the platform's timestamp, in ms since 1970.
   func conclude(
     _ push: ReadyPush, _ disposition: Disposition, _ unknown: UnknownAnswer? = nil,
     goneSince: Int64? = nil, retryAfter: Duration? = nil, on connection: any PushConnection,
     _ item: StreamSlots.Slot
   ) {
-    let push = topics.back(push)
+    let push = context.queue.back(push)
     count(push, disposition, sentAt: item.sentAt)
     switch disposition {
     case .accepted: push.batch.settle(push.index, .accepted)
     case .reject(let reason): push.settle(answered: reason)
     case .rejectAndAlert(let reason):
-      setup.options.report(.configurationRejected(setup.target.endpoint, reason: reason))
+      context.report(.configurationRejected(context.target.endpoint, reason: reason))
       push.settle(answered: reason)
     case .prune(let reason):
       push.batch.addVerdict(push.index, .gone(since: goneSince ?? 0, reason: reason))
@@ -148,7 +142,7 @@ final class AnswerJudge {
     }
   }
 
-  /// What the answer to one push says of the server.
+  /// Counts an answer as evidence about the server.
   private func count(
     _ push: ReadyPush, _ disposition: Disposition, sentAt: UInt64
   ) {
@@ -158,7 +152,7 @@ final class AnswerJudge {
     switch disposition {
     case .hold, .renew, .retryElsewhere: break
     case .retry(let reason):
-      switch setup.account.retryLimit(of: reason)?.isAbout {
+      switch context.account.retryLimit(of: reason)?.isAbout {
       case .server: traffic.failed(push, sentAt: sentAt, at: now)
       case .device, nil: traffic.refusedDevice(push, sentAt: sentAt, at: now)
       }
@@ -172,7 +166,7 @@ final class AnswerJudge {
     _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
   ) {
     var push = push
-    let limit = setup.account.retryLimit(of: reason)
+    let limit = context.account.retryLimit(of: reason)
     push.history.countTry(suspicion: suspicion(of: push, limit?.isAbout, sentAt: sentAt))
     push.answeredAt = loop.now
     let tries = Int(push.history.suspicion / PushHistory.wholeTry)
@@ -180,10 +174,10 @@ final class AnswerJudge {
       return push.settle(as: .rejected(reason))
     }
     push.backOffs += 1
-    waiting.waitOut(push, tries: max(push.backOffs, tries), atLeast: after)
+    waiting.scheduleRetry(push, tries: max(push.backOffs, tries), atLeast: after)
   }
 
-  /// What the answer to a push says against it.
+  /// The suspicion that an answer adds against its push.
   private func suspicion(
     of push: ReadyPush, _ subject: RetryLimit.Subject?, sentAt: UInt64
   ) -> UInt16 {
@@ -210,7 +204,7 @@ struct AcceptedAnswers {
   private(set) var ordinary = 0
   /// Of pushes that were sent for the first time.
   private(set) var firsts = 0
-  /// What those that were not had been answered before.
+  /// Refusals of the others before they were accepted.
   private(set) var refusals = 0
 
   init(rateSince: UInt64) { self.rateSince = rateSince }

@@ -11,11 +11,11 @@ struct RefusalShare {
   /// Where more are refused, a refusal says too little to be added up.
   private static let most = 0.8
 
-  /// What was said to pushes on their first try: rises at once when a server gets into trouble.
+  /// Answers to first tries: rises at once when a server gets into trouble.
   private var firstTries = DecayingRatio()
-  /// All that was said to pushes until they were taken: falls when the trouble is over.
+  /// All answers to pushes until they were taken: falls when the trouble is over.
   private var untilTaken = DecayingRatio()
-  /// What was said to pushes that had been refused before.
+  /// Answers to pushes that had been refused before.
   private var furtherTries = DecayingRatio()
   /// Where no fewer of those are refused again, though most others are taken, it is up to the
   /// devices.
@@ -33,14 +33,14 @@ struct RefusalShare {
     }
   }
 
-  /// What is refused is so for the devices it is for, and not for being too much: less of it would
+  /// Pushes are refused for their devices, and not because they are too many: sending fewer would
   /// help nobody.
   var isUpToDevices: Bool {
     furtherTries.likelyShare >= Self.again && firstTries.likelyShare <= 0.5
   }
 
-  /// What a push was answered before it was taken, as far as that counts: it was refused through a
-  /// whole outage, and is one voice among others all the same.
+  /// Refusals of a push before it was taken, as far as they count: through a whole outage it is one
+  /// push among others.
   static func refusals(of push: ReadyPush) -> Int { min(Int(push.history.tries), mostOfOnePush) }
 
   /// - Parameters:
@@ -53,7 +53,7 @@ struct RefusalShare {
     untilTaken.add(pushes + refusals, failures: refusals, remembering: Self.remembered)
   }
 
-  /// What one more refusal adds to the suspicion against a push, in hundredths of a try.
+  /// The suspicion that one more refusal adds to a push, in hundredths of a try.
   var weight: UInt16 { Self.weight(max(firstTries.likelyShare, untilTaken.likelyShare)) }
 
   /// The same of an answer that speaks of its device where nothing is known of others.
@@ -64,5 +64,45 @@ struct RefusalShare {
   private static func weight(_ share: Double) -> UInt16 {
     guard share <= most else { return 0 }
     return UInt16(min(100, 100 * log(max(share, .leastNonzeroMagnitude)) / log(wholeTry)))
+  }
+}
+
+/// Answers, and those among them that say "not now". Of more than are remembered half is forgotten,
+/// so that new ones weigh more than old ones.
+struct DecayingRatio {
+  var answers = 0
+  var failures = 0
+
+  var taken: Int { answers - failures }
+  var share: Double { answers == 0 ? 0 : Double(failures) / Double(answers) }
+  /// The share where one of two is as good as nothing known.
+  var likelyShare: Double { Double(failures + 1) / Double(answers + 2) }
+  /// The same of others than the push that is asked about, whose failure is among them; none is as
+  /// good as nothing known.
+  var shareOfOthers: Double { Double(max(0, failures - 1)) / Double(answers + 1) }
+
+  mutating func add(_ other: DecayingRatio) {
+    answers += other.answers
+    failures += other.failures
+  }
+
+  mutating func add(_ more: Int, failures: Int, remembering most: Int) {
+    add(DecayingRatio(answers: more, failures: failures))
+    while answers > most { halve() }
+  }
+
+  mutating func halve() {
+    answers /= 2
+    failures /= 2
+  }
+
+  /// A tenth less of it was taken, and by more than chance: by so many standard deviations.
+  func isMore(than other: DecayingRatio, deviations: Double = 3) -> Bool {
+    guard 1 - share <= 0.9 * (1 - other.share) else { return false }
+    guard other.answers > 0 else { return true }
+    let all = Double(failures + other.failures) / Double(answers + other.answers)
+    let variance = all * (1 - all) * (1 / Double(answers) + 1 / Double(other.answers))
+    let excess = share - other.share
+    return excess * excess > deviations * deviations * variance
   }
 }

@@ -1,6 +1,6 @@
 import Text
 
-/// What a server asks for with `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
+/// The header field `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
 package enum RetryAfter {
   /// HTTP/2 field names are in lower case.
   static let fieldName = Array("retry-after".utf8)

@@ -27,7 +27,7 @@ package struct ConnectionCounts: Sendable, Equatable {
   mutating func countOpened() { opened += 1 }
 
   /// - Parameter drains: it takes no more pushes, and is still there.
-  mutating func count(_ connection: any PushConnection, _ end: ConnectionPlace.End, drains: Bool) {
+  mutating func count(_ connection: any PushConnection, _ end: ConnectionSlot.End, drains: Bool) {
     let why: End =
       if connection.wasSentAway {
         .goAway

@@ -3,7 +3,7 @@
 /// quickly for an attack: so it grows in seconds, and shrinks in minutes. A pure machine; times are
 /// monotonic nanoseconds.
 struct ConnectionGrowth {
-  /// What is to be seen of a route when it is looked at.
+  /// The need for connections, as a route shows it when it is observed.
   enum Need: CaseIterable {
     /// Every connection is open and takes nothing more, though pushes wait that may be sent.
     case more
@@ -21,7 +21,7 @@ struct ConnectionGrowth {
   private let growAfter: UInt64
   private let shrinkAfter: UInt64
   private(set) var wanted: Int
-  /// What was seen last, and since when.
+  /// The need that was seen last, and since when.
   private var need = Need.asMany
   private var since: UInt64 = 0
   private var restsUntil: UInt64 = 0
@@ -39,7 +39,7 @@ struct ConnectionGrowth {
   }
 
   /// Called now and then.
-  mutating func look(_ need: Need, at now: UInt64) {
+  mutating func observe(_ need: Need, at now: UInt64) {
     if need != self.need {
       self.need = need
       since = now

@@ -37,11 +37,11 @@ package struct ConnectionMachine: Sendable, Equatable {
     case none
     /// Pushes may be sent from now on.
     case becomeReady
-    /// Open another connection in this one's place; this one goes on for what is in flight.
+    /// Open another connection in this one's slot; this one goes on for what is in flight.
     case replace
-    /// Close; what is in flight goes back to be sent again, and the place is to be filled again.
+    /// Close; what is in flight goes back to be sent again, and the slot is to be filled again.
     case closeAndReplace
-    /// Close; the place was filled before, or needs no more.
+    /// Close; the slot was filled before, or needs no more.
     case close
   }
 

@@ -1,24 +1,20 @@
 import EventLoop
 import HTTP2
 import Model
+import Text
 
-/// A route's connections: when they are opened and closed, and what their ends mean. Which there
-/// are places for `ConnectionPlaces` says, and which are needed `ConnectionDemand`.
+/// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
-  private let setup: RouteSetup
-  private let options: DeliverOptions
-  private let loop: EventLoop
-  private let topics: RouteTopics
-  private let traffic: RouteTraffic
+  /// Nanoseconds after which a probe connection goes that has had nothing to do.
+  private static let idleAfter: UInt64 = 30_000_000_000
+
+  private let context: RouteContext
   private let waiting: RouteWaiting
-  private let demand: ConnectionDemand
-  private let openness: RouteOpenness
   private let answers: AnswerJudge
   private let losses: LossJudge
-  private let signals: RouteSignals
 
-  private(set) var places: ConnectionPlaces
-  /// What connections show that are made now.
+  private(set) var slots: ConnectionSlots
+  /// The credentials that connections present which are made now.
   private var shown: any ShownCredentials
   private var budget = ConnectBudget()
   private var isStarted = false
@@ -27,282 +23,292 @@ final class ConnectionPool {
   private var isShowingOther = false
 
   init(
-    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
-    openness: RouteOpenness, answers: AnswerJudge, losses: LossJudge, signals: RouteSignals
+    _ context: RouteContext, waiting: RouteWaiting, answers: AnswerJudge, losses: LossJudge
   ) {
-    self.setup = setup
-    options = setup.options
-    loop = setup.loop
-    self.topics = topics
-    self.traffic = traffic
+    self.context = context
     self.waiting = waiting
-    self.openness = openness
     self.answers = answers
     self.losses = losses
-    self.signals = signals
-    shown = setup.account.makeShownCredentials()
-    places = ConnectionPlaces(setup.options)
-    demand = ConnectionDemand(topics: topics, traffic: traffic, waiting: waiting)
+    shown = context.account.makeShownCredentials()
+    slots = ConnectionSlots(context.options)
   }
-
-  // MARK: what is there
-
-  /// Pushes wait for a connection, and for nothing else.
-  var hasWaitingPushes: Bool {
-    waiting.probeCount > 0 || topics.sendableCount(at: loop.now) > 0
-  }
-
-  func beginTurn() { places.beginTurn() }
 
   // MARK: beginning and end
 
-  /// Connects the ordinary places, once. Before the first push, it finds an open
-  /// connection; without it, the first push connects.
+  /// Fills the ordinary slots, once; later calls do nothing.
   func start() {
     guard !isStarted else { return }
     isStarted = true
-    traffic.rests(at: loop.now)
-    for place in places.ordinary { open(place) }
+    context.traffic.rests(at: context.loop.now)
+    for slot in slots.ordinary { open(slot) }
     noteConnections()
   }
 
   func stop() {
     isStopped = true
-    for connection in places.all { connection.stop() }
-    for place in places.indices {
-      places[place].opening?.cancel()
-      places[place].connection = nil
+    for connection in slots.all { connection.stop() }
+    for slot in slots.indices {
+      slots[slot].opening?.cancel()
+      slots[slot].connection = nil
     }
-    places.forgetRetiring()
+    slots.forgetRetiring()
   }
 
-  /// What is in flight comes back as lost: its connections are closed.
+  /// Closes connections with pushes in flight, which come back as lost.
   func leaveInFlight() {
-    for connection in places.all where connection.inFlight > 0 {
+    for connection in slots.all where connection.inFlight > 0 {
       connection.close(.silent, "no answer, and the worker stops")
     }
   }
 
   // MARK: opening
 
-  func open(_ place: Int) {
-    places[place].begin()
+  func open(_ slot: Int) {
+    slots[slot].begin()
     // While the worker leaves, the connections that are there are all there will be.
-    guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
-    guard demand.isNeeded(place, of: places) else { return }
-    places[place].waitsForRetiring = !places.mayRetireMore
-    guard places.mayRetireMore else { return }
+    guard !isStopped, !waiting.isLeaving, slots[slot].connection == nil else { return }
+    guard isNeeded(slot) else { return }
+    slots[slot].waitsForRetiring = !slots.mayRetireMore
+    guard slots.mayRetireMore else { return }
     let wait = budget.take(
-      at: loop.now, isProbe: !places.isOrdinary(place),
-      isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
-    guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
+      at: context.loop.now, isProbe: !slots.isOrdinary(slot),
+      isEarned: slots[slot].isEarned && context.traffic.isTaking(at: context.loop.now))
+    guard wait == 0 else { return open(slot, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(isForProbes: !places.isOrdinary(place))
-      places[place].connection = connection
+      let connection = try connection(isForProbes: !slots.isOrdinary(slot))
+      slots[slot].connection = connection
       connection.connect()
     } catch {
-      openness.failed("\(error)")
-      let delay = places[place].delay(
-        after: .carried(0), retry: options.retry, chance: setup.chance())
-      options.report(
-        .disconnected(setup.target.endpoint, reason: openness.lastFailure, retryAfter: delay))
-      open(place, after: delay)
+      context.openness.failed("\(error)")
+      let delay = slots[slot].delay(
+        after: .carried(0), retry: context.options.retry, chance: context.chance())
+      context.report(
+        .disconnected(
+          context.target.endpoint, reason: context.openness.lastFailure, retryAfter: delay))
+      open(slot, after: delay)
     }
   }
 
   /// The interface is chosen here, and nowhere for each push.
   private func connection(isForProbes: Bool) throws(HTTP2Error) -> any PushConnection {
-    if let interface = setup.target.interface {
-      return interface.makeConnection(
-        ConnectionRoute(setup, pool: self, judge: answers, signals: signals))
+    if let interface = context.target.interface {
+      return interface.makeConnection(ConnectionRoute(context, pool: self, judge: answers))
     }
     return try HTTP2Connection(
-      setup, isForProbes: isForProbes, pool: self, answers: answers, losses: losses,
-      signals: signals)
+      context, isForProbes: isForProbes, pool: self, answers: answers, losses: losses)
   }
 
-  /// Nobody knows what comes of connecting now: what came of it before counts no more, and nobody
-  /// waits for that.
+  /// Connects at once where a slot waits: former failures say nothing of other credentials.
   private func reopen() {
-    for place in places.indices {
-      places[place].forgive()
-      if places[place].isComing { open(place) }
+    for slot in slots.indices {
+      slots[slot].forgive()
+      if slots[slot].isComing { open(slot) }
     }
   }
 
-  private func open(_ place: Int, after delay: Duration) {
+  private func open(_ slot: Int, after delay: Duration) {
     guard !isStopped else { return }
-    places[place].opening?.cancel()
-    places[place].opening = loop.schedule(after: delay) { [weak self] in self?.open(place) }
+    slots[slot].opening?.cancel()
+    slots[slot].opening = context.loop.schedule(after: delay) { [weak self] in self?.open(slot) }
   }
 
-  /// Where a server took streams from a connection that are needed, another begins with all of
-  /// them, as often as `ConnectBudget` allows: until then this one goes on. The one that has the
-  /// fewest comes first. Called when all is handed out.
+  /// Replaces the connection with the fewest streams of those from which the server took streams
+  /// that are needed. It goes on until `ConnectBudget` allows another. Called when all is handed
+  /// out.
   func replaceCut(at now: UInt64) {
-    let cut = places.open.filter { $0.cut.isCut && $0.capacity == 0 }
+    let cut = slots.open.filter { $0.cut.isCut && $0.capacity == 0 }
     guard let connection = cut.min(by: { $0.cut.streams < $1.cut.streams }),
-      topics.sendableCount(at: now) > 0, traffic.isTaking(at: now), places.mayRetireMore,
+      context.queue.sendableCount(at: now) > 0, context.traffic.isTaking(at: now),
+      slots.mayRetireMore,
       budget.wait(at: now, isProbe: false) == 0
     else { return }
     connection.retire("the server took streams from it for tokens that it rejected there")
   }
 
-  /// Sees to it that there are so many probe connections, as far as there are places for them.
+  /// Opens probe connections until there are so many, as far as there are slots for them.
   func openProbes(_ wanted: Int) {
-    for place in places.probes.prefix(wanted)
-    where places[place].connection == nil && !places[place].isComing {
-      open(place)
+    for slot in slots.probes.prefix(wanted)
+    where slots[slot].connection == nil && !slots[slot].isComing {
+      open(slot)
     }
   }
 
-  /// A push has come, and all that keeps it is that idle connections were closed.
+  /// A push waits: opens connections that the server had closed for being idle.
   func wakeResting() {
-    for place in places.ordinary where places[place].isResting { open(place) }
+    for slot in slots.ordinary where slots[slot].isResting { open(slot) }
     noteConnections()
   }
 
   /// Since when there has been no connection: without one for a while, the route is closed.
   private func noteConnections() {
     let isUnconnected =
-      isStarted && places.openCount == 0 && !places.areResting
-    guard openness.set(isUnconnected: isUnconnected, at: loop.now) else { return }
+      isStarted && slots.openCount == 0 && !slots.areResting
+    guard context.openness.set(isUnconnected: isUnconnected, at: context.loop.now) else { return }
     if isUnconnected {
-      loop.schedule(after: options.closedAfter) { [weak signals] in
+      context.loop.schedule(after: context.options.closedAfter) {
+        [weak signals = context.signals] in
         signals?.whenOpennessMayHaveChanged()
       }
     } else {
-      signals.whenOpennessMayHaveChanged()
+      context.signals.whenOpennessMayHaveChanged()
     }
   }
 
-  // MARK: what connections say
+  func beginTurn() { slots.beginTurn() }
+
+  // MARK: events of connections
 
   func ready(_ connection: any PushConnection) {
-    options.report(.connected(setup.target.endpoint))
-    if let place = places.place(of: connection) { places[place].cameToNothing = false }
-    places.counts.countOpened()
-    openness.connected()
+    context.report(.connected(context.target.endpoint))
+    if let slot = slots.slot(of: connection) { slots[slot].cameToNothing = false }
+    slots.counts.countOpened()
+    context.openness.connected()
     noteConnections()
-    // The server lets in again: what it refused need not wait until its next try.
-    if places.openCount == 1 {
-      for place in places.ordinary where places[place].wasRefused { open(place) }
+    // The server lets in again: slots that it refused need not wait for their next try.
+    if slots.openCount == 1 {
+      for slot in slots.ordinary where slots[slot].wasRefused { open(slot) }
     }
-    signals.schedulePump()
+    context.signals.schedulePump()
   }
 
-  /// The connection takes no more pushes: another takes its place while it drains.
+  /// The connection takes no more pushes: another takes its slot while it drains.
   func replace(_ connection: any PushConnection, reason: String) {
-    guard let place = places.place(of: connection) else { return }
-    places.retire(connection)
-    vacate(place, after: connection, reason: reason, drains: true)
+    guard let slot = slots.slot(of: connection) else { return }
+    slots.retire(connection)
+    releaseSlot(slot, after: connection, reason: reason, drains: true)
   }
 
   func closed(
     _ connection: any PushConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
   ) {
-    places.remove(connection)
+    slots.remove(connection)
     guard !isStopped else { return }
     losses.lost(connection, orphans, reason: reason)
-    if mustReplace, let place = places.place(of: connection) {
-      vacate(place, after: connection, reason: reason)
+    if mustReplace, let slot = slots.slot(of: connection) {
+      releaseSlot(slot, after: connection, reason: reason)
     }
     openDue()
   }
 
   /// Called now and then, too: less may wait on those that retire, and none of them be gone.
-  func openDue() { for place in places.dueForOpening { open(place) } }
+  func openDue() { for slot in slots.dueForOpening { open(slot) } }
 
-  private func vacate(
-    _ place: Int, after connection: any PushConnection, reason: String, drains: Bool = false
+  private func releaseSlot(
+    _ slot: Int, after connection: any PushConnection, reason: String, drains: Bool = false
   ) {
-    places[place].connection = nil
-    let end = connection.end(at: loop.now)
-    places.counts.count(connection, end, drains: drains)
+    slots[slot].connection = nil
+    let end = connection.end(at: context.loop.now)
+    slots.counts.count(connection, end, drains: drains)
     // A probe connection that has nothing to do is not missed, nor one that only load needed.
-    let wasAtWork = connection.inFlight > 0 && place >= places.growth.most
-    guard wasAtWork || demand.isNeeded(place, of: places) else { return }
-    if places.isOrdinary(place) || !drains { openness.failed(reason) }
-    // What goes for other credentials may be too new to have carried anything. A server that lets
-    // nobody in says nothing of how many it lets in.
-    let failedAlone = end == .carried(0) && places.openCount > 0 && !isShowingOther
-    if place == places.growth.wanted - 1, end.isCalm || failedAlone,
-      places.growth.cameToNothing(at: loop.now)
+    let wasAtWork = connection.inFlight > 0 && slot >= slots.growth.most
+    guard wasAtWork || isNeeded(slot) else { return }
+    if slots.isOrdinary(slot) || !drains { context.openness.failed(reason) }
+    // A connection that ends for other credentials may be too new to have carried anything. A
+    // server that lets nobody in says nothing of how many it lets in.
+    let failedAlone = end == .carried(0) && slots.openCount > 0 && !isShowingOther
+    if slot == slots.growth.wanted - 1, end.isCalm || failedAlone,
+      slots.growth.cameToNothing(at: context.loop.now)
     {
       reportSize()
       return noteConnections()
     }
-    places[place].cameToNothing = end == .carried(0) && connection.isFresh
-    places[place].wasRefused = !connection.wasOpened
-    var delay = places[place].delay(
-      after: end, isPunished: connection.cut.isPunished, retry: options.retry,
-      chance: setup.chance())
-    if !places.isOrdinary(place) || connection.cut.isCut, !end.isCalm, connection.wasOpened,
-      traffic.isTaking(at: loop.now)
+    slots[slot].cameToNothing = end == .carried(0) && connection.isFresh
+    slots[slot].wasRefused = !connection.wasOpened
+    var delay = slots[slot].delay(
+      after: end, hadTooManyErrors: connection.cut.hadTooManyErrors, retry: context.options.retry,
+      chance: context.chance())
+    if !slots.isOrdinary(slot) || connection.cut.isCut, !end.isCalm, connection.wasOpened,
+      context.traffic.isTaking(at: context.loop.now)
     {
-      places[place].forgive()
+      slots[slot].forgive()
       delay = .zero
     }
-    let endpoint = setup.target.endpoint
+    let endpoint = context.target.endpoint
     if !drains, end != .idle, delay > .zero {
-      options.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
-    } else if drains, places.isOrdinary(place) {
-      options.report(
+      context.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
+    } else if drains, slots.isOrdinary(slot) {
+      context.report(
         connection.wasSentAway
           ? .goingAway(endpoint, reason: reason, retryAfter: delay)
           : .retired(endpoint, reason: reason, retryAfter: delay))
     }
-    let isWanted = end == .idle && topics.hasPushes
-    if delay == .zero || isWanted { open(place) } else { open(place, after: delay) }
+    let isWanted = end == .idle && context.queue.hasPushes
+    if delay == .zero || isWanted { open(slot) } else { open(slot, after: delay) }
     noteConnections()
     // Nobody waits a second for a server that has said no.
-    if places.isOrdinary(place), !connection.wasOpened, places.openCount == 0 {
-      openness.refusedToConnect()
-      signals.whenOpennessMayHaveChanged()
+    if slots.isOrdinary(slot), !connection.wasOpened, slots.openCount == 0 {
+      context.openness.refusedToConnect()
+      context.signals.whenOpennessMayHaveChanged()
     }
   }
 
-  // MARK: as many as are needed, showing what they may
+  // MARK: the connections that are needed
 
-  /// Called now and then, when all is handed out that may go.
-  func resize(at now: UInt64) {
-    let growth = places.growth
-    guard growth.least < growth.most, isStarted, !waiting.isLeaving else { return }
-    let before = growth.wanted
-    let need = demand.need(of: places, at: now)
-    places.growth.look(need, at: now)
-    let wanted = places.growth.wanted
-    guard wanted != before else { return }
-    let place = min(before, wanted)
-    if wanted < before { places[place].connection?.retire("not needed any more") }
-    // Of one that is not needed, no other comes.
-    open(place)
-    reportSize()
+  /// Pushes wait for a connection, and for nothing else.
+  var hasWaitingPushes: Bool {
+    waiting.probes.count > 0 || context.queue.sendableCount(at: context.loop.now) > 0
   }
 
-  private func reportSize() {
-    options.report(.resized(setup.target.endpoint, connections: places.growth.wanted))
+  private func isNeeded(_ slot: Int) -> Bool {
+    slots.isOrdinary(slot) || (slots.probes.contains(slot) && waiting.probes.count > 0)
   }
 
+  /// Whether there are enough ordinary ones.
+  private func need(at now: UInt64) -> ConnectionGrowth.Need {
+    let open = slots.open
+    guard !context.queue.waitsForStreams else {
+      let areFull = open.count == slots.growth.wanted && open.allSatisfy(\.isFull)
+      return areFull && context.traffic.isInOrder(at: now) ? .more : .asMany
+    }
+    let inFlight = open.reduce(0) { $0 + $1.inFlight }
+    let streams = slots.streamsWithoutLast
+    return streams > 0 && inFlight <= streams / 2 ? .fewer : .asMany
+  }
+
+  /// Closes probe connections that have had nothing to do for a while, or at once where they are in
+  /// the way of an ordinary one.
   func closeIdle(_ now: UInt64) {
-    for connection in demand.idle(of: places, at: now) {
+    guard waiting.probes.count == 0 else { return }
+    for connection in slots.probes.compactMap({ slots[$0].connection })
+    where connection.inFlight == 0
+      && (slots.isOneMissing || now &- connection.lastUsedAt > Self.idleAfter)
+    {
       connection.retire("nothing left to probe")
     }
   }
 
-  /// From now on pushes go with this: connections that must not show it end when what is in
-  /// flight on them is answered, and others take their places. A server that let nobody in with
-  /// what was shown before may do so now.
+  /// Called now and then, when all is handed out that may go.
+  func resize(at now: UInt64) {
+    let growth = slots.growth
+    guard growth.least < growth.most, isStarted, !waiting.isLeaving else { return }
+    let before = growth.wanted
+    let need = need(at: now)
+    slots.growth.observe(need, at: now)
+    let wanted = slots.growth.wanted
+    guard wanted != before else { return }
+    let slot = min(before, wanted)
+    if wanted < before { slots[slot].connection?.retire("not needed any more") }
+    // Of one that is not needed, no other comes.
+    open(slot)
+    reportSize()
+  }
+
+  private func reportSize() {
+    context.report(.resized(context.target.endpoint, connections: slots.growth.wanted))
+  }
+
+  /// Sends with this credential from now on. Connections that must not present it are replaced, and
+  /// end when their pushes are answered. A server that let nobody in before may do so now.
   func show(_ credential: any Credential, at now: UInt64) {
     if !shown.mayShow(credential, at: now) {
-      shown = setup.account.makeShownCredentials()
+      shown = context.account.makeShownCredentials()
       reopen()
     }
     shown.show(credential, at: now)
     isShowingOther = true
     defer { isShowingOther = false }
-    for place in places.indices {
-      guard let connection = places[place].connection,
+    for slot in slots.indices {
+      guard let connection = slots[slot].connection,
         !connection.shown.mayShow(credential, at: now)
       else { continue }
       connection.retire("it has shown other credentials")
@@ -310,82 +316,31 @@ final class ConnectionPool {
   }
 }
 
-/// Connections that a route may open in a while, whatever the reason: a bound on any storm.
+/// Connections that a route may open, whatever the reason: a bound on any storm.
 struct ConnectBudget {
-  static let perSecond: UInt64 = 20
-  private static let burst: UInt64 = 20
-  private static let cost: UInt64 = 1_000_000_000 / perSecond
-  /// One that takes the place of a connection of use costs so much less: with GOAWAY after every
-  /// hundred requests twenty a second would carry two thousand, and these carry forty thousand.
-  static let earnedPerOther: UInt64 = 20
+  static let perSecond = 20.0
+  private static let burst = 20.0
+  /// So many that take the slot of a connection of use cost as much as another: with GOAWAY after
+  /// every hundred requests twenty a second would carry two thousand, and these carry forty
+  /// thousand.
+  static let earnedPerOther = 20.0
 
-  /// When the budget would be untouched again, in monotonic nanoseconds.
-  private var usedUntil: UInt64 = 0
+  private var bucket = TokenBucket(tokens: burst)
 
   /// Nanoseconds until a connection may be opened; when 0, one is taken from the budget.
   ///
   /// - Parameters:
   ///   - isProbe: ordinary connections come first: half of the burst is theirs alone.
-  ///   - isEarned: the one before it was of use (`ConnectionPlace.isEarned`).
+  ///   - isEarned: the one before it was of use (`ConnectionSlot.isEarned`).
   mutating func take(at now: UInt64, isProbe: Bool = false, isEarned: Bool = false) -> UInt64 {
+    bucket.fill(Self.perSecond, burst: Self.burst, at: now)
     let wait = wait(at: now, isProbe: isProbe)
-    guard wait == 0 else { return wait }
-    usedUntil = max(usedUntil, now) + (isEarned ? Self.cost / Self.earnedPerOther : Self.cost)
-    return 0
+    if wait == 0 { bucket.take(isEarned ? 1 / Self.earnedPerOther : 1) }
+    return wait
   }
 
   /// As `take`, without taking one.
   func wait(at now: UInt64, isProbe: Bool) -> UInt64 {
-    let ahead = max(usedUntil, now) - now
-    let room = ((isProbe ? Self.burst / 2 : Self.burst) - 1) * Self.cost
-    return ahead <= room ? 0 : ahead - room
-  }
-}
-
-/// What connections of a route are for: whether one is needed in a place, and whether there are
-/// enough of them.
-final class ConnectionDemand {
-  /// Nanoseconds after which a connection goes that has had nothing to do, and is not ordinary.
-  private static let idle: UInt64 = 30_000_000_000
-
-  private let topics: RouteTopics
-  private let traffic: RouteTraffic
-  private let waiting: RouteWaiting
-
-  init(topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting) {
-    self.topics = topics
-    self.traffic = traffic
-    self.waiting = waiting
-  }
-
-  /// Whether a connection belongs there now.
-  func isNeeded(_ place: Int, of places: ConnectionPlaces) -> Bool {
-    if places.isOrdinary(place) { return true }
-    return places.probes.contains(place) && waiting.probeCount > 0
-  }
-
-  /// Whether there are enough ordinary ones.
-  func need(of places: ConnectionPlaces, at now: UInt64) -> ConnectionGrowth.Need {
-    let open = places.open
-    guard !topics.waitForStreams else {
-      let areFull = open.count == places.growth.wanted && open.allSatisfy(\.isFull)
-      return areFull && traffic.isInOrder(at: now) ? .more : .asMany
-    }
-    let inFlight = open.reduce(0) { $0 + $1.inFlight }
-    let streams = places.streamsWithoutLast
-    return streams > 0 && inFlight <= streams / 2 ? .fewer : .asMany
-  }
-
-  /// A probe connection goes when it has had nothing to do for a while, or at once where it is in
-  /// the way of an ordinary one.
-  func idle(of places: ConnectionPlaces, at now: UInt64) -> [any PushConnection] {
-    guard waiting.probeCount == 0 else { return [] }
-    return places.probes.compactMap { places[$0].connection }.filter {
-      $0.inFlight == 0 && (places.isOneMissing || isIdle($0, now))
-    }
-  }
-
-  private func isIdle(_ connection: any PushConnection, _ now: UInt64) -> Bool {
-    connection.inFlight == 0 && now &- connection.lastUsedAt > Self.idle
+    bucket.wait(for: isProbe ? Self.burst / 2 + 1 : 1, Self.perSecond, at: now)
   }
 }

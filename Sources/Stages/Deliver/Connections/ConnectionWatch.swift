@@ -1,6 +1,5 @@
-/// How long a connection has been silent, and what follows: a push without an answer, a server
-/// without a sign of life, a connection that takes nothing. A pure machine; times are monotonic
-/// nanoseconds.
+/// Finds pushes without an answer, a server without a sign of life, a connection that takes
+/// nothing. A pure machine; times are monotonic nanoseconds.
 final class ConnectionWatch {
   /// Without anything in flight for longer it is idle.
   static let idleGrace: UInt64 = 1_000_000_000
@@ -25,26 +24,25 @@ final class ConnectionWatch {
     case close(reason: String)
   }
 
-  enum Proof: Equatable {
-    /// It may be sent on.
-    case given
+  enum Liveness: Equatable {
+    case alive
     /// It was asked for a sign of life, which has not come yet.
     case awaited
     /// The same, and it is to be asked now.
-    case wanted(ping: Bool)
+    case unknown(ping: Bool)
   }
 
   let openedAt: UInt64
   private let limits: Limits
   private var times = AnswerTimes()
-  private var lastHeardAt: UInt64 = 0
+  private var lastReceivedAt: UInt64 = 0
   private(set) var lastSentAt: UInt64 = 0
   private var lastAnswerAt: UInt64 = 0
   /// When it was connected; 0 before.
   private var greetingAt: UInt64 = 0
   private var pingSentAt: UInt64?
   /// Asked for a sign of life before it is sent on again.
-  private(set) var isProving = false
+  private(set) var isAwaitingPing = false
   /// Open, with nothing in flight, and takes nothing since then; nil when it does.
   private var takesNothingSince: UInt64?
   /// It is closed for that: as little use as a connection that failed.
@@ -55,17 +53,17 @@ final class ConnectionWatch {
     self.limits = limits
   }
 
-  // MARK: what happens
+  // MARK: events
 
   func connected(at now: UInt64) {
-    lastHeardAt = now
+    lastReceivedAt = now
     greetingAt = now
   }
 
-  func heard(at now: UInt64) {
-    lastHeardAt = now
+  func received(at now: UInt64) {
+    lastReceivedAt = now
     pingSentAt = nil
-    isProving = false
+    isAwaitingPing = false
   }
 
   func sent(at now: UInt64) { lastSentAt = now }
@@ -78,7 +76,7 @@ final class ConnectionWatch {
 
   func pinged(at now: UInt64) { pingSentAt = now }
 
-  // MARK: what it was of use for
+  // MARK: its use
 
   /// TCP and TLS were set up.
   var wasOpened: Bool { greetingAt > 0 }
@@ -90,11 +88,11 @@ final class ConnectionWatch {
   var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
 
   /// It has been there for so long that how the one before it ended says nothing of this one's end.
-  func isLong(at now: UInt64) -> Bool { now &- openedAt >= ConnectionPlace.calmMemory }
+  func isLong(at now: UInt64) -> Bool { now &- openedAt >= ConnectionSlot.calmMemory }
 
   /// Servers close such connections, and are in good order.
   func isIdle(at now: UInt64) -> Bool {
-    let isQuiet = isProving || now &- lastUsedAt >= Self.idleGrace
+    let isQuiet = isAwaitingPing || now &- lastUsedAt >= Self.idleGrace
     return greetingAt > 0 && isQuiet && !tookNothing
   }
 
@@ -103,12 +101,12 @@ final class ConnectionWatch {
   /// Whether it may be sent on after a quiet time. Something on the way may have dropped it without
   /// a word, and pushes sent on it would wait for their time-out: it is asked first, and replaced
   /// when it does not answer soon. Asked of an open connection with nothing in flight.
-  func prove(at now: UInt64) -> Proof {
-    guard now &- lastHeardAt > limits.idleBeforePing else { return .given }
-    guard !isProving else { return .awaited }
-    isProving = true
+  func checkLiveness(at now: UInt64) -> Liveness {
+    guard now &- lastReceivedAt > limits.idleBeforePing else { return .alive }
+    guard !isAwaitingPing else { return .awaited }
+    isAwaitingPing = true
     defer { pingSentAt = pingSentAt ?? now }
-    return .wanted(ping: pingSentAt == nil)
+    return .unknown(ping: pingSentAt == nil)
   }
 
   // MARK: now and then
@@ -151,9 +149,9 @@ final class ConnectionWatch {
       && lives(since: sentAt) && wereOthersAccepted()
   }
 
-  /// It has said something, whatever it was, well after that.
+  /// Some bytes have come, whatever they were, well after that.
   private func lives(since sentAt: UInt64) -> Bool {
-    lastHeardAt > 0 && lastHeardAt >= sentAt &+ Self.heldUpAfter
+    lastReceivedAt > 0 && lastReceivedAt >= sentAt &+ Self.heldUpAfter
   }
 
   /// Whether a push that is given up says nothing against its connection: that has answered others
@@ -167,8 +165,8 @@ final class ConnectionWatch {
     now &- max(lastSentAt, lastAnswerAt) > Self.heldUpAfter
   }
 
-  /// What was given up is over when that has left: so long it takes at most.
-  func isStuck(for age: UInt64) -> Bool { age > limits.request + limits.ping }
+  /// The resets of pushes that were given up have not even left.
+  func isBlocked(for age: UInt64) -> Bool { age > limits.request + limits.ping }
 
   /// - Parameters:
   ///   - unanswered: pushes that have just been given up.
@@ -182,7 +180,7 @@ final class ConnectionWatch {
       if now &- max(lastAnswerAt, openedAt) > limits.request {
         return .close(reason: "no answer to any push")
       }
-      if isStuck(for: longest) {
+      if isBlocked(for: longest) {
         return .close(reason: "it takes nothing of what it is sent")
       }
     }
@@ -190,7 +188,7 @@ final class ConnectionWatch {
       return now &- pingSentAt > limits.ping ? .close(reason: "no answer to PING") : .none
     }
     let isToBeAsked = isHeldUp && !lives(since: lastSentAt)
-    return unanswered > 0 || isToBeAsked || now &- lastHeardAt > limits.pingInterval
+    return unanswered > 0 || isToBeAsked || now &- lastReceivedAt > limits.pingInterval
       ? .ping : .none
   }
 
@@ -209,9 +207,9 @@ extension ConnectionWatch.Limits {
   }
 }
 
-/// How long answers take on one connection, and so which push is passed over: the server has
-/// answered what was sent no sooner, and this one not, for far longer than any answer has taken. It
-/// is this push then that it does not answer. A pure machine; times are monotonic nanoseconds.
+/// The time that answers take on one connection. A push is passed over when the server has answered
+/// others that were sent no sooner, and this one not, for far longer than any answer has taken. A
+/// pure machine; times are monotonic nanoseconds.
 struct AnswerTimes {
   /// This part of the slowest answer's time is forgotten with each tick: half of it in ten seconds.
   private static let fading: UInt64 = 32

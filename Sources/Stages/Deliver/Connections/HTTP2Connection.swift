@@ -3,15 +3,12 @@ import HTTP2
 import Model
 import Transport
 
-/// One HTTP/2 connection with the pushes in flight on it: joins transport, session and
-/// slots. It says what happened to its route's pool and judges, which decide. Confined to its
-/// lane's loop.
+/// One HTTP/2 connection with the pushes in flight on it: joins transport, session and slots. It
+/// reports to its route's pool and judges, which decide. Confined to its lane's loop.
 final class HTTP2Connection: PushConnection {
-  private let setup: RouteSetup
+  private let context: RouteContext
   private unowned let pool: ConnectionPool
-  private let signals: RouteSignals
   private let loop: EventLoop
-  private let options: DeliverOptions
   private(set) var transport: Connection?
   private var session: HTTP2ClientSession?
   private var machine = ConnectionMachine()
@@ -21,42 +18,40 @@ final class HTTP2Connection: PushConnection {
   private let watch: ConnectionWatch
   private var hasWork = false
   private(set) var shown: any ShownCredentials
-  private var wasToldToCalm = false
+  private var wasAskedForCalm = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
   /// It is a probe connection.
   private let isForProbes: Bool
 
   init(
-    _ setup: RouteSetup, isForProbes: Bool, pool: ConnectionPool, answers: AnswerJudge,
-    losses: LossJudge, signals: RouteSignals
+    _ context: RouteContext, isForProbes: Bool, pool: ConnectionPool, answers: AnswerJudge,
+    losses: LossJudge
   ) throws(HTTP2Error) {
-    self.setup = setup
-    loop = setup.loop
-    options = setup.options
+    self.context = context
+    loop = context.loop
     self.pool = pool
-    self.signals = signals
     self.isForProbes = isForProbes
-    watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
+    watch = ConnectionWatch(openedAt: loop.now, limits: .init(context.options))
     slots = StreamSlots(
-      capacity: isForProbes ? ProbeQueue.most : setup.options.streamsPerConnection)
-    shown = setup.account.makeShownCredentials()
+      capacity: isForProbes ? ProbeQueue.most : context.options.streamsPerConnection)
+    shown = context.account.makeShownCredentials()
     requests = RequestSender(
       slots: slots,
-      writer: try setup.account.makeRequestWriter(
-        authority: setup.target.endpoint.authority, slots: slots.capacity))
+      writer: try context.account.makeRequestWriter(
+        authority: context.target.endpoint.authority, slots: slots.capacity))
     ends = StreamEnds(
-      slots: slots, watch: watch, judge: answers, losses: losses, isForProbes: isForProbes,
-      loop: loop, options: options)
+      context, slots: slots, watch: watch, judge: answers, losses: losses,
+      isForProbes: isForProbes)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = slots.capacity
-    sessionOptions.keptBodyBytes = setup.account.keptBodyBytes
+    sessionOptions.keptBodyBytes = context.account.keptBodyBytes
     sessionOptions.keptFields = .named(RetryAfter.fieldName)
     session = try HTTP2ClientSession(options: sessionOptions)
   }
 
   func connect() {
-    transport = setup.makeTransport(self, shown)
+    transport = context.makeTransport(self, shown)
     transport?.connect()
   }
 
@@ -74,16 +69,16 @@ final class HTTP2Connection: PushConnection {
 
   func hasWindow() -> Bool { session.map(requests.hasWindow) ?? false }
 
-  func isProven(at now: UInt64) -> Bool {
+  func isAlive(at now: UInt64) -> Bool {
     guard machine.phase == .open, slots.inFlight == 0 else { return true }
-    switch watch.prove(at: now) {
-    case .given: return true
+    switch watch.checkLiveness(at: now) {
+    case .alive: return true
     case .awaited: return false
-    case .wanted(let ping):
+    case .unknown(let ping):
       if ping { session?.ping() }
       hasWork = true
-      loop.schedule(after: options.proofTimeout) { [weak self] in
-        guard let self, watch.isProving, machine.phase == .open else { return }
+      loop.schedule(after: context.options.livenessTimeout) { [weak self] in
+        guard let self, watch.isAwaitingPing, machine.phase == .open else { return }
         close(.silent, "no answer to PING after a quiet time")
       }
       return false
@@ -107,7 +102,7 @@ final class HTTP2Connection: PushConnection {
     return (sent, end)
   }
 
-  /// Puts on the wire what was sent, and what nghttp2 has to say besides.
+  /// Puts on the wire all that was sent, and other frames of nghttp2's.
   private func flush() {
     hasWork = false
     guard let session, let transport, machine.phase != .connecting, machine.phase != .closed
@@ -197,7 +192,7 @@ final class HTTP2Connection: PushConnection {
     watch.fade()
     let givenUp = ends.giveUpOverdue(session, at: now)
     if givenUp.unanswered > 0 {
-      options.report(.unanswered(setup.target.endpoint, pushes: givenUp.unanswered))
+      context.report(.unanswered(context.target.endpoint, pushes: givenUp.unanswered))
     }
     let verdict = watch.judge(
       unanswered: givenUp.count, longest: givenUp.longest, isHeldUp: isHeldUp(at: now), at: now)
@@ -220,7 +215,7 @@ final class HTTP2Connection: PushConnection {
     guard let session, slots.inFlight > 0 else { return 0 }
     let (count, latest) = ends.giveUpProbes(of: topic, sentBefore: time, session)
     guard count > 0 else { return 0 }
-    options.report(.unanswered(setup.target.endpoint, pushes: count))
+    context.report(.unanswered(context.target.endpoint, pushes: count))
     if watch.isSilent(since: latest) {
       retire("no answer to pushes that ask whether credentials are taken")
     }
@@ -232,22 +227,21 @@ final class HTTP2Connection: PushConnection {
     isForProbes && slots.inFlight > 0 && watch.isHeldUp(at: now)
   }
 
-  // MARK: of what use it was
+  // MARK: its use
 
   var openedAt: UInt64 { watch.openedAt }
   var wasOpened: Bool { watch.wasOpened }
   var isFresh: Bool { watch.isFresh }
   var lastUsedAt: UInt64 { watch.lastUsedAt }
 
-  func end(at now: UInt64) -> ConnectionPlace.End {
-    guard !wasToldToCalm else { return .calm(wasLong: watch.isLong(at: now)) }
+  func end(at now: UInt64) -> ConnectionSlot.End {
+    guard !wasAskedForCalm else { return .calm(wasLong: watch.isLong(at: now)) }
     let carried = ends.carried(session)
     guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
     return orphans == 0 && watch.isIdle(at: now) ? .idle : .carried(carried)
   }
 }
 
-/// What the transport says.
 extension HTTP2Connection: ConnectionDelegate {
   func connectionOpened(_ connection: Connection) {
     watch.connected(at: loop.now)
@@ -258,10 +252,10 @@ extension HTTP2Connection: ConnectionDelegate {
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     guard let session else { return }
     guard !session.isFlooded else {
-      // It was to be told when it was found out, and takes nothing.
+      // It reads no answers of ours either: closing is all that is left.
       return lose("the server sends too many frames for nothing, and reads none")
     }
-    watch.heard(at: loop.now)
+    watch.received(at: loop.now)
     do {
       try session.receive(bytes)
     } catch {
@@ -273,19 +267,19 @@ extension HTTP2Connection: ConnectionDelegate {
     }
     if let goAway = session.takeGoAway() {
       ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
-      wasToldToCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
-      let reason = setup.account.reason(ofGoAway: goAway.debug)
+      wasAskedForCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
+      let reason = context.account.reason(ofGoAway: goAway.debug)
       perform(machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
     }
     settleEnded()
     hasWork = true
-    signals.schedulePump()
+    context.signals.schedulePump()
   }
 
   func connectionDrained(_ connection: Connection) {
     guard machine.phase == .open || machine.phase == .draining else { return }
     hasWork = true
-    signals.schedulePump()
+    context.signals.schedulePump()
   }
 
   func connectionClosed(_ connection: Connection, error: TransportError?) {

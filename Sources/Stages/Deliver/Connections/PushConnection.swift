@@ -1,7 +1,7 @@
 import Model
 
-/// What a route asks of a connection, whichever interface it speaks. None of it is called for each
-/// push: what goes out side by side goes in one call, and what comes back is judged inside.
+/// A connection as its route uses it, whichever interface it speaks. None of it is called for each
+/// push: a run of pushes goes out in one call, and answers are judged inside.
 package protocol PushConnection: AnyObject {
   func connect()
   var phase: ConnectionMachine.Phase { get }
@@ -12,17 +12,17 @@ package protocol PushConnection: AnyObject {
   var streams: Int { get }
   func hasWindow() -> Bool
   /// Whether it may be sent on after a quiet time; if not it is asked for a sign of life.
-  func isProven(at now: UInt64) -> Bool
+  func isAlive(at now: UInt64) -> Bool
   /// Hands pushes over, as many as it takes. Only when there is capacity.
   func send(
     _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End)
   func flushIfNeeded()
-  /// What the server has seen on it of who we are.
+  /// The credentials that the server has seen on it.
   var shown: any ShownCredentials { get }
   /// The server said that it takes no more streams.
   var wasSentAway: Bool { get }
-  /// What it made of the tokens that it rejected on it.
+  /// Whether it took streams from it for rejected tokens.
   var cut: StreamCut { get }
 
   /// Takes no new pushes and closes when those in flight have their outcome.
@@ -41,7 +41,7 @@ package protocol PushConnection: AnyObject {
   var isFresh: Bool { get }
   var lastUsedAt: UInt64 { get }
   /// Asked when it takes no more pushes.
-  func end(at now: UInt64) -> ConnectionPlace.End
+  func end(at now: UInt64) -> ConnectionSlot.End
 }
 
 extension PushConnection {

@@ -1,9 +1,9 @@
-/// Whether a server makes a connection pay for the tokens that it rejected on it. A server may
+/// Whether a server took streams from a connection for the tokens that it rejected there. Servers
 /// count the errors of a connection: too many end it, bad tokens sooner than others, and its limit
 /// of streams falls first, down to one. A server that takes less for being busy, or goes away as
 /// servers do, is another matter: it is obeyed. A pure machine; times are monotonic nanoseconds.
 package struct StreamCut: Equatable {
-  /// Between a rejected token and what it is paid for with, at most; a longer time apart, one has
+  /// Between a rejected token and the fall of the limit, at most: a longer time apart, one has
   /// nothing to do with the other.
   static let memory: UInt64 = 10_000_000_000
   /// Fewer, or a smaller part of the answers since the first of them, are no reason to go away.
@@ -26,7 +26,8 @@ package struct StreamCut: Equatable {
 
   package init() {}
 
-  var isPunished: Bool { isCut || wasSentAwayForErrors }
+  /// The server took streams from the connection, or ended it, for rejected tokens.
+  var hadTooManyErrors: Bool { isCut || wasSentAwayForErrors }
 
   /// A push was on its way when the limit fell: that it is refused says nothing of it, and nothing
   /// of how much the server takes.

@@ -2,35 +2,33 @@ import EventLoop
 import HTTP2
 import Model
 
-/// How the pushes in flight on one connection end: answered, given up, or lost with it. What
-/// follows for each is up to the judges.
+/// Ends the pushes in flight on one connection: answered, given up, or lost with it. The judges
+/// decide what follows for each.
 final class StreamEnds {
   private let slots: StreamSlots
   private let watch: ConnectionWatch
   private let judge: AnswerJudge
   private let losses: LossJudge
-  private let loop: EventLoop
-  private let options: DeliverOptions
+  private let context: RouteContext
   /// It is a probe connection.
   private let isForProbes: Bool
   /// Pushes that were answered.
   private var answers = 0
   /// Named by the server's GOAWAY: it looks at the streams up to this one.
   private var lastStreamTaken: Int32?
-  /// What the server made of the tokens that it rejected on the connection.
+  /// Whether the server took streams from it for rejected tokens.
   private(set) var cut = StreamCut()
 
   init(
-    slots: StreamSlots, watch: ConnectionWatch, judge: AnswerJudge, losses: LossJudge,
-    isForProbes: Bool, loop: EventLoop, options: DeliverOptions
+    _ context: RouteContext, slots: StreamSlots, watch: ConnectionWatch, judge: AnswerJudge,
+    losses: LossJudge, isForProbes: Bool
   ) {
+    self.context = context
     self.slots = slots
     self.watch = watch
     self.judge = judge
     self.losses = losses
     self.isForProbes = isForProbes
-    self.loop = loop
-    self.options = options
   }
 
   /// The server said that it takes no more streams.
@@ -39,12 +37,12 @@ final class StreamEnds {
   func wentAway(lastStream: Int32, errorCode: UInt32) {
     if errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: watch.lastSentAt) }
     lastStreamTaken = lastStream
-    cut.wentAway(answers: answers, at: loop.now)
+    cut.wentAway(answers: answers, at: context.loop.now)
   }
 
   /// The server's SETTINGS have come.
   func limited(to streams: Int) {
-    cut.limited(to: min(streams, slots.capacity), at: loop.now)
+    cut.limited(to: min(streams, slots.capacity), at: context.loop.now)
   }
 
   // MARK: answers
@@ -56,7 +54,7 @@ final class StreamEnds {
       guard let item = slots.empty(ended.slot) else { continue }
       if ended.status != 0 {
         answers += 1
-        watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: loop.now)
+        watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: context.loop.now)
       }
       guard ended.status != 200 else {
         judge.accepted(item.push, sentAt: item.sentAt, &accepted)
@@ -71,7 +69,7 @@ final class StreamEnds {
           item.push, status: ended.status, body: ended.content?.body ?? [],
           isWhole: ended.errorCode == 0, retryAfter: retryAfter(ended.content), on: connection,
           item)
-        if case .setAside = disposition { cut.rejected(answers: answers, at: loop.now) }
+        if case .setAside = disposition { cut.rejected(answers: answers, at: context.loop.now) }
       }
       accepted = judge.begin()
     }
@@ -80,7 +78,7 @@ final class StreamEnds {
 
   private func retryAfter(_ content: HTTP2Content?) -> Duration? {
     content?.value(of: RetryAfter.fieldName)?.withUnsafeBytes {
-      RetryAfter.parse($0, now: options.wallClock())
+      RetryAfter.parse($0, now: context.options.wallClock())
     }
   }
 
@@ -94,9 +92,9 @@ final class StreamEnds {
     // We gave it up before the server had it.
     let isUntouched = !ended.wasSent || (item.isReset && !ended.wasWhole)
     if isUntouched {
-      judge.putBack(item.push)
+      judge.requeue(item.push)
     } else if isBeyondLast(item.stream) {
-      judge.leftOut(item.push)
+      judge.requeueUnprocessed(item.push)
     } else if item.isReset {
       let isWell = watch.isWell(since: item.sentAt, isForProbes: isForProbes)
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
@@ -110,8 +108,8 @@ final class StreamEnds {
 
   // MARK: the connection's end
 
-  /// Takes out what is in flight when the connection is closed, other than what is known to have
-  /// been taken or never to have been looked at.
+  /// Takes out the pushes in flight when the connection is closed, but for those that are known to
+  /// have been taken, or never to have been processed.
   func takeOrphans(_ session: HTTP2ClientSession?) -> [ReadyPush] {
     var accepted = judge.begin()
     defer { judge.note(accepted) }
@@ -127,11 +125,11 @@ final class StreamEnds {
         return nil
       }
       guard hasLeft else {
-        judge.putBack(item.push)
+        judge.requeue(item.push)
         return nil
       }
       guard !isBeyondLast(item.stream) else {
-        judge.leftOut(item.push)
+        judge.requeueUnprocessed(item.push)
         return nil
       }
       return item.push

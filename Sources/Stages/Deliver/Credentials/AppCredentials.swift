@@ -4,7 +4,7 @@ import Model
 /// account, so each has connections of its own.
 package struct AppCredentials: Sendable {
   package struct Item: Sendable {
-    /// What operators know it by; nil where there is but one.
+    /// The name by which operators know it; nil where there is but one.
     package let name: String?
     package let account: any PlatformAccount
 

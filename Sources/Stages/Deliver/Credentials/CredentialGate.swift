@@ -62,10 +62,8 @@ struct CredentialGate: Equatable {
   static let askAgainAfter: UInt64 = 500_000_000
 
   var isOpen: Bool { state == .open }
-  /// Answers are worth hearing: without a refusal in the past there is nothing to compare with.
+  /// Without a refusal in the past answers say nothing new.
   var isWatching: Bool { lastRefusedAt != nil }
-  /// Refused pushes are to be tried before others.
-  var prefersRefused: Bool { isOpen }
 
   private var width: Int { isRefused ? Self.laterProbes : Self.firstProbes }
 

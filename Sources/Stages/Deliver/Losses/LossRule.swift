@@ -58,6 +58,6 @@ struct LossTrace: Equatable {
   var goesInTurn = false
   /// It was given up as one that asks whether credentials are taken: others ask now.
   var isGivenUp = false
-  /// A GOAWAY said that the server had not looked at it.
-  var wasLeftOut = false
+  /// A GOAWAY said that the server had not processed it.
+  var wasUnprocessed = false
 }

@@ -8,34 +8,34 @@ final class ProbeSender {
   private static let missingLimit: UInt64 = 3_000_000_000
 
   private let pool: ConnectionPool
-  private let topics: RouteTopics
+  private let queue: FairQueue
   private let waiting: RouteWaiting
   private let sender: PushSender
   /// Since when there has been no probe connection for what waits; nil while there is one, or none
   /// is wanted.
   private var missingSince: UInt64?
 
-  init(pool: ConnectionPool, topics: RouteTopics, waiting: RouteWaiting, sender: PushSender) {
+  init(pool: ConnectionPool, queue: FairQueue, waiting: RouteWaiting, sender: PushSender) {
     self.pool = pool
-    self.topics = topics
+    self.queue = queue
     self.waiting = waiting
     self.sender = sender
   }
 
   func fill(_ round: PushSender.Round) {
-    guard waiting.probeCount > 0 else {
+    guard waiting.probes.count > 0 else {
       missingSince = nil
       return
     }
     // One connection finds out about a single loss; when many are lost, all do.
-    pool.openProbes(1 + waiting.probeCount / ProbeQueue.most)
-    let connections = pool.places.probes.compactMap { pool.places[$0].connection }
+    pool.openProbes(1 + waiting.probes.count / ProbeQueue.most)
+    let connections = pool.slots.probes.compactMap { pool.slots[$0].connection }
     for connection in connections { sendGroup(on: connection, round) }
     noteMissing(connections.contains { $0.phase == .open }, round)
   }
 
   private func noteMissing(_ isOneOpen: Bool, _ round: PushSender.Round) {
-    guard !isOneOpen, pool.places.openCount > 0 else {
+    guard !isOneOpen, pool.slots.openCount > 0 else {
       missingSince = nil
       return
     }
@@ -47,15 +47,15 @@ final class ProbeSender {
   }
 
   private func sendGroup(on connection: any PushConnection, _ round: PushSender.Round) {
-    guard waiting.probeCount > 0, connection.inFlight == 0, connection.capacity > 0,
-      connection.isProven(at: round.now), connection.hasWindow()
+    guard waiting.probes.count > 0, connection.inFlight == 0, connection.capacity > 0,
+      connection.isAlive(at: round.now), connection.hasWindow()
     else { return }
     // A connection that has carried others may be about to be closed for their sake.
-    guard connection.isFresh || !waiting.isNextProbeAlone else {
+    guard connection.isFresh || !waiting.probes.isNextAlone else {
       return connection.retire("a push that was lost before goes alone on a new connection")
     }
     let isFresh = connection.isFresh
-    let group = waiting.nextProbes(atMost: connection.capacity)
+    let group = waiting.probes.next(atMost: connection.capacity)
     for var push in group {
       push.loss.isAlone = isFresh && group.count == 1
       send(push, on: connection, round)
@@ -65,19 +65,19 @@ final class ProbeSender {
   private func send(
     _ push: ReadyPush, on connection: any PushConnection, _ round: PushSender.Round
   ) {
-    let topic = topics.topic(named: push.topic)
+    let topic = queue.topic(named: push.topic)
     guard sender.mayGo(push, round) else { return sender.withhold(push, round) }
     guard topic.gate.allows(at: round.now, hasUntried: push.history.refusals == 0) else {
       // One that was never refused may ask sooner than a hold ends.
       let opensAt = push.history.refusals > 0 ? topic.gate.opensAt ?? 0 : 0
-      return waiting.wait(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
+      return waiting.park(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
     }
-    guard connection.hasWindow() else { return waiting.putBack(probe: push) }
+    guard connection.hasWindow() else { return waiting.probes.append(push) }
     // It never stood in the topic's queue, so that `unsent` does not count it.
     var probe = push
     probe.isFirst = false
     if sender.dispatch(ReadyRun(probe), of: topic, on: connection, round) == 0 {
-      waiting.putBack(probe: push)
+      waiting.probes.append(push)
     }
   }
 }

@@ -1,18 +1,19 @@
 import EventLoop
 import Model
 
-/// Backpressure: who waits for room in the queues of which routes. Confined to its lane's loop.
+/// Backpressure: batches wait here while the queues of their routes are full. Confined to its
+/// lane's loop.
 final class Admission {
-  private static let lookInterval: Duration = .milliseconds(100)
+  private static let checkInterval: Duration = .milliseconds(100)
 
-  /// A batch that waits for room.
+  /// A batch that waits for capacity.
   private struct Waiter {
-    let names: Set<RouteName>
+    let names: Set<LaneRoutes.Name>
     let topic: String
     let fanOut: FanOut
     let mayStraggle: Bool
-    /// Told what was waited for in the end.
-    let continuation: CheckedContinuation<Set<RouteName>, Never>
+    /// Resumed with the routes that were waited for in the end.
+    let continuation: CheckedContinuation<Set<LaneRoutes.Name>, Never>
   }
 
   private let options: DeliverOptions
@@ -20,10 +21,9 @@ final class Admission {
   private let routes: LaneRoutes
   private let loop: EventLoop
   private var waiting: [Waiter] = []
-  /// Routes for which one that waited is on its way.
-  private var admitting: Set<RouteName> = []
-  /// Routes are looked at again soon.
-  private var isLooking = false
+  /// Routes to which a batch that waited is on its way.
+  private var admitting: Set<LaneRoutes.Name> = []
+  private var isCheckScheduled = false
   private var isStopped = false
 
   init(
@@ -35,11 +35,11 @@ final class Admission {
     self.routes = routes
     self.loop = loop
     for route in routes.all {
-      route.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
+      route.signals.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
     }
   }
 
-  /// Nobody waits any more.
+  /// Ends every wait.
   func stop() {
     isStopped = true
     let waiting = waiting
@@ -47,13 +47,13 @@ final class Admission {
     for waiter in waiting { waiter.continuation.resume(returning: waiter.names) }
   }
 
-  /// Queues a sealed batch when there is room.
+  /// Queues a sealed batch when there is capacity.
   func admit(_ batch: PushBatch) async {
     let topic = batch.headers.topic
     let destinations = Destination.all.filter(batch.hasPushes)
     let order = destinations.compactMap { destination in
       credentials.index(of: topic, on: destination.platform.name)
-        .map { RouteName(destination: destination, credentials: $0) }
+        .map { LaneRoutes.Name(destination: destination, credentials: $0) }
     }.filter { routes[$0] != nil }
     let names = Set(order)
     let fanOut = batch.tally.fanOut
@@ -76,34 +76,34 @@ final class Admission {
     }
     if order.count < destinations.count { rejectUnroutable(batch, routed: names) }
     admitWaiting()
-    if !isLooking { lookSoon() }
+    if !isCheckScheduled { scheduleCheck() }
   }
 
-  private func rejectUnroutable(_ batch: PushBatch, routed: Set<RouteName>) {
+  private func rejectUnroutable(_ batch: PushBatch, routed: Set<LaneRoutes.Name>) {
     let routed = Set(routed.map(\.destination))
     for (index, entry) in batch.entries.enumerated() where !routed.contains(entry.destination) {
       batch.settle(index, .rejected(.noRoute))
     }
   }
 
-  /// Of the routes that a batch has pushes for, those that it waits for. Good ones, where
-  /// there are any: what is then too much for a slow one leaves its segment. Of the batches that
-  /// have pushes for nothing else a few wait, which keeps the route busy; more would take up the
-  /// places of segments that need not wait. Where a fan-out gets nowhere none of its batches waits.
+  /// Of the routes that a batch has pushes for, those that it waits for. These are the fast ones,
+  /// where there are any: pushes that are then too many for a slow one leave their segment. Of the
+  /// batches for slow routes alone a few wait, which keeps the route busy; more would take up the
+  /// slots of segments that need not wait. No batch waits where its fan-out is an outlier.
   /// Stragglers wait for their turn, however long it takes.
   ///
   /// - Parameter waitingAlone: such batches that wait before this one.
   private func awaited(
-    _ names: Set<RouteName>, _ fanOut: FanOut, _ mayStraggle: Bool, waitingAlone: Int
-  ) -> Set<RouteName> {
+    _ names: Set<LaneRoutes.Name>, _ fanOut: FanOut, _ mayStraggle: Bool, waitingAlone: Int
+  ) -> Set<LaneRoutes.Name> {
     guard mayStraggle else { return names }
-    let hopeful = names.filter { routes[$0]?.isStuck(fanOut) != true }
-    let good = hopeful.filter { routes[$0]?.yields != true }
-    if !good.isEmpty { return good }
-    return waitingAlone < options.waitersForSlow ? hopeful : []
+    let candidates = names.filter { routes[$0]?.queue.outliers.contains(fanOut) != true }
+    let fast = candidates.filter { routes[$0]?.congestion.yields != true }
+    if !fast.isEmpty { return fast }
+    return waitingAlone < options.waitersForSlow ? candidates : []
   }
 
-  private func awaited(_ waiter: Waiter, waitingAlone: Int) -> Set<RouteName> {
+  private func awaited(_ waiter: Waiter, waitingAlone: Int) -> Set<LaneRoutes.Name> {
     awaited(
       waiter.names, waiter.fanOut, waiter.mayStraggle, waitingAlone: waitingAlone)
   }
@@ -111,12 +111,12 @@ final class Admission {
   private var waitingAlone: Int { waiting.count(where: waitsAlone) }
 
   private func waitsAlone(_ waiter: Waiter) -> Bool {
-    waiter.mayStraggle && waiter.names.allSatisfy { routes[$0]?.yields == true }
+    waiter.mayStraggle && waiter.names.allSatisfy { routes[$0]?.congestion.yields == true }
   }
 
   /// Batches of a fan-out wait for each other; those of another have a share of their own.
   private func mustWait(
-    _ names: Set<RouteName>, _ topic: String, _ fanOut: FanOut
+    _ names: Set<LaneRoutes.Name>, _ topic: String, _ fanOut: FanOut
   ) -> Bool {
     isFull(names, topic, fanOut) || !admitting.isDisjoint(with: names)
       || waiting.contains { waiter in
@@ -126,16 +126,16 @@ final class Admission {
   }
 
   private func isFull(
-    _ names: Set<RouteName>, _ topic: String, _ fanOut: FanOut
+    _ names: Set<LaneRoutes.Name>, _ topic: String, _ fanOut: FanOut
   ) -> Bool {
     names.contains { routes[$0]?.isFull(for: topic, of: fanOut) ?? false }
   }
 
-  /// Lets in who waited longest for each route, of those whose fan-out has room. One at a
-  /// time: each may bring a whole batch. It calls this again when it has.
+  /// Admits the batch that waited longest for each route, of those whose fan-out has capacity. One
+  /// at a time, since each may fill the queue; it calls this again when it is queued.
   func admitWaiting() {
     guard !waiting.isEmpty else { return }
-    var busy: [ObjectIdentifier: Set<RouteName>] = [:]
+    var busy: [ObjectIdentifier: Set<LaneRoutes.Name>] = [:]
     var alone = 0
     waiting.removeAll { waiter in
       let awaited = awaited(waiter, waitingAlone: alone)
@@ -152,29 +152,33 @@ final class Admission {
   }
 
   /// Goes on while it may find something new.
-  private func lookSoon() {
-    isLooking = true
-    loop.schedule(after: Self.lookInterval) { [weak self] in
+  private func scheduleCheck() {
+    isCheckScheduled = true
+    loop.schedule(after: Self.checkInterval) { [weak self] in
       guard let self, !isStopped else { return }
-      isLooking = false
-      lookAtCongestion(loop.now)
+      isCheckScheduled = false
+      observeCongestion(loop.now)
       admitWaiting()
-      if routes.all.contains(where: { $0.readyCount > 0 || $0.wasLagging }) {
-        lookSoon()
+      if routes.all.contains(where: { $0.queue.readyCount > 0 || $0.congestion.wasLagging }) {
+        scheduleCheck()
       }
     }
   }
 
   /// A route that holds up its own pushes must not hold up those of others. Where it is the only
-  /// one, or all are slow, waiting is what keeps memory bounded and Kafka free of what would have
-  /// to be read again.
-  private func lookAtCongestion(_ now: UInt64) {
-    for route in routes.all { route.lookAtCongestion(now) }
+  /// one, or all are slow, batches wait for it: that keeps memory bounded, and Kafka free of
+  /// records that would have to be read again.
+  private func observeCongestion(_ now: UInt64) {
+    for route in routes.all {
+      route.congestion.observe(isConnected: route.pool.slots.openCount > 0, at: now)
+    }
     for route in routes.all {
       let othersGoOn = routes.all.contains {
-        $0 !== route && $0.isInUse(at: now) && !$0.isHoldingUp
+        $0 !== route && $0.congestion.isInUse(at: now) && !$0.congestion.isHoldingUp
       }
-      route.set(lags: route.isLagging && othersGoOn, yields: route.isSlow && othersGoOn)
+      let congestion = route.congestion
+      congestion.set(
+        lags: congestion.isLagging && othersGoOn, yields: congestion.isSlow && othersGoOn)
     }
   }
 }

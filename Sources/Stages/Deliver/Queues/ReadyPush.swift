@@ -25,7 +25,7 @@ package struct ReadyPush {
   var isAnotherTry: Bool { !history.isEmpty }
 
   /// A request for it has left before, whether the server looked at it or not.
-  var wasRequested: Bool { isAnotherTry || loss.wasLeftOut }
+  var wasRequested: Bool { isAnotherTry || loss.wasUnprocessed }
 
   var tally: SegmentTally { batch.tally }
   var topic: String { batch.headers.topic }
@@ -33,23 +33,50 @@ package struct ReadyPush {
   /// Another worker may send it by now: nobody here wants its outcome.
   var isAbandoned: Bool { batch.tally.sendableUntil == 0 }
 
-  /// What ends it when its event expires or is cancelled. The server may have taken it, and then
-  /// either would be a lie.
-  func settleOver() {
+  /// Settles a push whose event is cancelled or has expired. Where the server may have taken it,
+  /// neither is true.
+  func settleExpiredOrCancelled() {
     let outcome: Outcome = tally.fanOut.brake == .cancelled ? .cancelled : .expired
     settle(as: history.mayHaveArrived ? .rejected(.unanswered) : outcome)
   }
 
-  /// Its last word, when that is not that it was accepted.
+  /// For any outcome but accepted.
   func settle(as outcome: Outcome) {
     batch.setHistory(index, history)
     batch.settle(index, outcome)
   }
 
-  /// The server's last word, when that is not that it was accepted.
+  /// The server rejected it for good.
   func settle(answered reason: RejectionReason) {
     var counted = self
     counted.history.countTry()
     counted.settle(as: .rejected(reason))
+  }
+}
+
+/// Pushes that are sent one behind the other: one that was tried before, or some that never were
+/// and are side by side in their batch. Their common properties are checked once for all.
+package struct ReadyRun {
+  /// Where in a `TopicQueue` it is.
+  enum Origin { case refusedLast, returned, batches, refusedFirst, elsewhere }
+
+  package let first: ReadyPush
+  package let count: Int
+  let origin: Origin
+
+  init(_ first: ReadyPush, count: Int = 1, from origin: Origin = .elsewhere) {
+    self.first = first
+    self.count = count
+    self.origin = origin
+  }
+
+  /// Its first push, as it is in flight when it is sent now.
+  package func item(
+    _ headers: SharedHeaders, isProbe: Bool, at now: UInt64
+  ) -> StreamSlots.Slot {
+    var item = StreamSlots.Slot(push: first, headers: headers, sentAt: now, stream: 0)
+    item.push.isFirst = false
+    item.push.isProbe = isProbe
+    return item
   }
 }

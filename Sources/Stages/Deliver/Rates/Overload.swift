@@ -1,3 +1,5 @@
+import Text
+
 /// How much is sent to a server that takes only part of it and answers the rest with "not now": a
 /// 5xx, a refused stream. Its own answers say how much it takes: what was taken in a while is what
 /// is sent in the next, a little less at first and then more again. A server in order has no bound
@@ -22,7 +24,7 @@ struct Overload {
   /// So many failures in a round are worth a bound, and half as many a lower one where the bound
   /// decided how much was sent in it: those of the last few pushes of a fan-out say nothing.
   private static let worthBounding = 10
-  /// Of what the server took last: room to work off what it has in hand.
+  /// Of the rate that the server took last: it has pushes in hand to work off.
   private static let caution = 0.9
   /// Each round in a row without trouble adds this part to what the next round adds.
   private static let step = 0.05
@@ -32,7 +34,7 @@ struct Overload {
   /// had saved for a burst, it looks as if less did not help.
   private static let bearable = 0.7
   /// Where more than this fails, nothing is taken, and more is not tried.
-  private static let hopeless = 0.9
+  private static let nearlyAll = 0.9
   /// Trouble that is older says nothing.
   private static let memory: UInt64 = 60_000_000_000
 
@@ -40,19 +42,19 @@ struct Overload {
 
   /// Pushes a second; nil: no bound.
   private(set) var rate: Double?
-  /// What the server took when it was overloaded last; infinite while it is not known to be.
+  /// Pushes a second that the server took when it was overloaded last; infinite before that.
   private var ceiling = Double.infinity
   private var growth = 0.0
   private(set) var loweredAt: UInt64 = 0
-  /// What failed when the rate was lowered, until it is seen whether that helps.
+  /// Failures when the rate was lowered, until it is seen whether that helps.
   private var before: DecayingRatio?
   private var sinceLowered = DecayingRatio()
-  /// What fails of less: so much is not for being sent too much.
+  /// The share that fails at a lower rate too, and so has another cause.
   private var usual = DecayingRatio()
 
   /// Pushes a second that the server took in the last round.
   private var lastTaken = 0.0
-  private var pace = Pace()
+  private var bucket = TokenBucket()
   /// More was ready in this round than might go.
   private var isLimiting = false
 
@@ -97,7 +99,7 @@ struct Overload {
 
   /// Of what an overloaded server is sent, a greater part fails the more it is; what fails by
   /// chance is the same part of any number. So the rate is lowered once, and not again before
-  /// enough answers have told what fails of less; that, and not zero, is what more is compared to.
+  /// enough answers show what fails of less; that, and not zero, is what more is compared to.
   private mutating func judge(_ elapsed: UInt64, _ now: UInt64) {
     lastTaken = taken(elapsed)
     if let before {
@@ -111,7 +113,7 @@ struct Overload {
       // Then it was not for being sent too much.
       if !before.isMore(than: usual) { ceiling = .infinity }
     }
-    guard !current.isMore(than: usual), current.share <= Self.hopeless else {
+    guard !current.isMore(than: usual), current.share <= Self.nearlyAll else {
       let enough = isLimiting ? Self.worthBounding / 2 : Self.worthBounding
       if current.failures >= enough { lower(elapsed, now) }
       return
@@ -129,7 +131,7 @@ struct Overload {
     rate = max(Self.floor, taken * Self.caution)
     ceiling = taken > Self.floor ? taken : .infinity
     growth = 0
-    pace.begin(at: now)
+    bucket = TokenBucket(at: now)
     loweredAt = now
     before = current
     sinceLowered = DecayingRatio()
@@ -156,7 +158,7 @@ struct Overload {
     rate = max(Self.floor, min(rate ?? .infinity, most) / 2)
     ceiling = 0
     growth = 0
-    pace.begin(at: now)
+    bucket = TokenBucket(at: now)
     loweredAt = now
     before = nil
     sinceLowered = DecayingRatio()
@@ -164,7 +166,7 @@ struct Overload {
     beginRound(now)
   }
 
-  /// What it said is forgotten.
+  /// Forgets all that the server's answers have shown.
   mutating func trust() {
     rate = nil
     ceiling = .infinity
@@ -184,120 +186,16 @@ struct Overload {
   /// How many of the `ready` pushes may go now.
   mutating func allowance(ready: Int, at now: UInt64) -> Int {
     guard let rate else { return ready }
-    let allowed = pace.allowance(rate, at: now)
+    let allowed = bucket.allowance(rate, at: now)
     if allowed < ready { isLimiting = true }
     return min(ready, allowed)
   }
 
   /// Pushes were sent.
   mutating func take(_ pushes: Int) {
-    if let rate { pace.take(pushes, rate) }
+    if let rate { bucket.sent(pushes, rate) }
   }
 
   /// When the next may go; nil when one may go now.
-  func opensAt(_ now: UInt64) -> UInt64? { rate.flatMap { pace.opensAt($0, now) } }
-}
-
-/// So many pushes a second, evenly. A pure machine; times are monotonic nanoseconds.
-struct Pace {
-  /// What is sent at once at most, in seconds of the rate.
-  private static let burst = 0.003
-  /// What was sent beyond the rate is paid back for so many seconds at most.
-  private static let longestDebt = 0.2
-
-  private var credit = 0.0
-  private var creditedAt: UInt64 = 0
-
-  /// Nothing was earned before.
-  mutating func begin(at now: UInt64) {
-    credit = 0
-    creditedAt = now
-  }
-
-  /// How many may go now.
-  mutating func allowance(_ rate: Double, at now: UInt64) -> Int {
-    credit = min(credit(rate, at: now), max(1, rate * Self.burst))
-    creditedAt = now
-    return max(0, Int(credit))
-  }
-
-  /// Pushes were sent; also such as did not ask, as probes do not. All others wait no longer than
-  /// `longestDebt` for them.
-  mutating func take(_ pushes: Int, _ rate: Double) {
-    credit = max(credit - Double(pushes), -rate * Self.longestDebt)
-  }
-
-  /// When the next may go; nil when one may go now: who has the connection for it sends it then.
-  func opensAt(_ rate: Double, _ now: UInt64) -> UInt64? {
-    let credit = credit(rate, at: now)
-    guard credit < 1 else { return nil }
-    // A loop that wakes more often than each millisecond has no time for anything else.
-    return now &+ max(1_000_000, UInt64((1 - credit) * 1_000_000_000 / rate))
-  }
-
-  /// With what was earned since it was looked at last.
-  private func credit(_ rate: Double, at now: UInt64) -> Double {
-    credit + Double(now &- creditedAt) * rate / 1_000_000_000
-  }
-}
-
-/// Whether a route takes pushes more slowly than they come, so that they wait for a stream: a pure
-/// machine. Times are monotonic nanoseconds.
-struct Congestion {
-  /// A route that was slow is slow until it shows otherwise, or nothing has waited for so long.
-  static let memory: UInt64 = 10_000_000_000
-  /// It lags when pushes wait for this part of the time that makes it slow: longer than they do on
-  /// a route that has all it can take.
-  private static let lagging: UInt64 = 10
-  /// What a route takes is looked at over so long: answers come in waves.
-  private static let measured: UInt64 = 500_000_000
-
-  private var lastLagged: UInt64?
-  private var lastSlow: UInt64?
-  private var taken = 0
-  private var takenSince: UInt64 = 0
-  /// When it was looked at last, pushes had waited too long.
-  private(set) var isHoldingUp = false
-
-  /// Pushes wait long enough to keep their segments from ending.
-  var isLagging: Bool { lastLagged != nil }
-  /// They wait too long for anybody to wait for them.
-  var isSlow: Bool { lastSlow != nil }
-
-  /// Pushes were handed to a connection.
-  mutating func take(_ pushes: Int) { taken += pushes }
-
-  /// Looks at the route; called now and then.
-  ///
-  /// - Parameters:
-  ///   - oldest: since when the push that is sent next has been ready; nil when none is.
-  ///   - bound: how many pushes may be ready. A route that takes as many in `slowAfter` is fast.
-  ///   - slowAfter: what waits longer makes the route slow.
-  mutating func look(oldest: UInt64?, bound: Int, slowAfter: UInt64, at now: UInt64) {
-    let isFast = measure(bound: bound, slowAfter: slowAfter, at: now)
-    let wait = oldest.map { now > $0 ? now - $0 : 0 } ?? 0
-    isHoldingUp = wait >= slowAfter
-    Self.judge(&lastSlow, isTrue: wait >= slowAfter, isFast: isFast, at: now)
-    Self.judge(&lastLagged, isTrue: wait >= slowAfter / Self.lagging, isFast: isFast, at: now)
-  }
-
-  private mutating func measure(bound: Int, slowAfter: UInt64, at now: UInt64) -> Bool {
-    let elapsed = now &- takenSince
-    guard elapsed >= Self.measured else { return false }
-    defer {
-      taken = 0
-      takenSince = now
-    }
-    return Double(taken) * Double(slowAfter) >= Double(bound) * Double(elapsed)
-  }
-
-  private static func judge(
-    _ last: inout UInt64?, isTrue: Bool, isFast: Bool, at now: UInt64
-  ) {
-    if isTrue {
-      last = now
-    } else if let seen = last, isFast || now &- seen >= memory {
-      last = nil
-    }
-  }
+  func opensAt(_ now: UInt64) -> UInt64? { rate.flatMap { bucket.opensAt($0, now) } }
 }

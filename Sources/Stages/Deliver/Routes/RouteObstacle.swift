@@ -1,7 +1,6 @@
 import Model
 
-/// What keeps pushes from being sent for the time being: a state that operators see for as long as
-/// it lasts.
+/// A state that keeps pushes from being sent, which operators see for as long as it lasts.
 package struct RouteObstacle: Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable, CaseIterable {
     /// No connection is open, or those that are take nothing.
@@ -15,11 +14,11 @@ package struct RouteObstacle: Sendable, Equatable {
     case noToken = "no_provider_token"
     /// Our certificate has ended.
     case certificateExpired = "certificate_expired"
-    /// It takes pushes, but more slowly than they come. What is too much waits elsewhere.
+    /// It takes pushes, but more slowly than they come. Those that are too many wait elsewhere.
     case slow
   }
 
-  /// What is counted together.
+  /// Obstacles that are counted together.
   package struct Group: Sendable, Hashable {
     package let kind: Kind
     package let destination: Destination
@@ -32,7 +31,7 @@ package struct RouteObstacle: Sendable, Equatable {
 
   package let kind: Kind
   package let destination: Destination
-  /// What operators know the credentials by that are meant; nil: there are no others.
+  /// The name by which operators know the credentials; nil where there are no others.
   package let credentials: String?
   /// nil: all of them.
   package let topic: String?
@@ -60,14 +59,86 @@ extension RouteObstacle {
 
 extension RouteObstacle: CustomStringConvertible {
   package var description: String {
-    let place = credentials.map { "\(destination.name) (\($0))" } ?? destination.name
+    let name = credentials.map { "\(destination.name) (\($0))" } ?? destination.name
     return switch kind {
-    case .unreachable: "\(place): unreachable (\(reason))"
-    case .slow: "\(place): slow (\(reason))"
-    case .noToken: "\(place): no provider token (\(reason))"
-    case .certificateExpired: "\(place): the certificate has expired (\(reason))"
+    case .unreachable: "\(name): unreachable (\(reason))"
+    case .slow: "\(name): slow (\(reason))"
+    case .noToken: "\(name): no provider token (\(reason))"
+    case .certificateExpired: "\(name): the certificate has expired (\(reason))"
     case .credentialsRefused, .clocksDiffer:
       "\(destination.name) \(topic ?? "every topic"): \(reason)"
     }
+  }
+}
+
+/// The obstacles of a route. Operators are told when each begins and ends.
+final class RouteObstacles {
+  private let destination: Destination
+  private let credentials: String?
+  private let options: DeliverOptions
+  private let queue: FairQueue
+  /// Nothing can be sent.
+  private var closure: RouteObstacle?
+  /// It is slow, and others go on.
+  private var slowness: RouteObstacle?
+
+  init(
+    destination: Destination, credentials: String? = nil, options: DeliverOptions,
+    queue: FairQueue
+  ) {
+    self.destination = destination
+    self.credentials = credentials
+    self.options = options
+    self.queue = queue
+  }
+
+  /// - Parameter kind: nil: pushes can be sent.
+  func set(closure kind: RouteObstacle.Kind?, reason: String) {
+    guard kind != closure?.kind else { return }
+    end(closure)
+    closure = kind.map { begin($0, topic: nil, reason: reason) }
+  }
+
+  func set(isSlow: Bool) {
+    guard isSlow != (slowness != nil) else { return }
+    end(slowness)
+    slowness =
+      isSlow ? begin(.slow, topic: nil, reason: "pushes come faster than it takes them") : nil
+  }
+
+  /// Credentials are refused for a topic. Only the first reason is reported.
+  func refused(
+    _ topic: TopicQueue, _ kind: RouteObstacle.Kind = .credentialsRefused, reason: String
+  ) {
+    guard topic.obstacle == nil else { return }
+    topic.obstacle = begin(kind, topic: topic.name, reason: reason)
+  }
+
+  /// They are taken, or the topic is no longer known.
+  func noLongerRefused(_ topic: TopicQueue) {
+    end(topic.obstacle)
+    topic.obstacle = nil
+  }
+
+  private func begin(
+    _ kind: RouteObstacle.Kind, topic: String?, reason: String
+  ) -> RouteObstacle {
+    let obstacle = RouteObstacle(
+      kind: kind, destination: destination, credentials: credentials, topic: topic,
+      reason: reason, since: options.wallClock())
+    options.report(.obstacleBegan(obstacle))
+    return obstacle
+  }
+
+  private func end(_ obstacle: RouteObstacle?) {
+    if let obstacle { options.report(.obstacleEnded(obstacle)) }
+  }
+
+  var all: [RouteObstacle] {
+    [closure, slowness].compactMap { $0 } + queue.topics.compactMap(\.obstacle)
+  }
+
+  func obstacle(for topic: String) -> RouteObstacle? {
+    closure ?? queue.find(topic)?.obstacle ?? slowness
   }
 }

@@ -1,6 +1,6 @@
 /// Whether anything can be sent on a route at all: a pure machine. Times are monotonic nanoseconds.
 final class RouteOpenness {
-  /// What the route's parts know when it is looked at.
+  /// The route's state when this is decided.
   struct Facts {
     /// Ordinary ones.
     var openConnections: Int
@@ -33,7 +33,7 @@ final class RouteOpenness {
   /// Connections took nothing, or nothing was answered, and nothing was since then; nil while all
   /// is well.
   private var stalledSince: UInt64?
-  /// Nothing proves who we are; nil when something does.
+  /// Why there is no credential, and until when none is made; nil when there is one.
   private var lack: (kind: RouteObstacle.Kind, until: UInt64)?
   private(set) var lastFailure = "connecting"
 
@@ -47,13 +47,13 @@ final class RouteOpenness {
     self.silentAfter = silentAfter
   }
 
-  // MARK: what happened
+  // MARK: events
 
   func failed(_ reason: String) { lastFailure = reason }
 
   func connected() { cannotConnect = false }
 
-  /// Nobody waits a second for a server that has said no.
+  /// The route is closed at once, and not after `closedAfter`.
   func refusedToConnect() { cannotConnect = true }
 
   /// - Returns: whether that is new.
@@ -63,19 +63,19 @@ final class RouteOpenness {
     return true
   }
 
-  func hasProof() { lack = nil }
+  func hasCredential() { lack = nil }
 
   /// - Parameter time: no other is made before.
-  func lacksProof(_ kind: RouteObstacle.Kind, _ reason: String, until time: UInt64) {
+  func lacksCredential(_ kind: RouteObstacle.Kind, _ reason: String, until time: UInt64) {
     lack = (kind, time)
     lastFailure = reason
   }
 
-  func mayMakeProof(at now: UInt64) -> Bool { now >= lack?.until ?? 0 }
+  func mayMakeCredential(at now: UInt64) -> Bool { now >= lack?.until ?? 0 }
 
-  // MARK: what follows
+  // MARK: the conclusion
 
-  /// What keeps everything from being sent; nil when nothing does.
+  /// The obstacle that keeps everything from being sent; nil when nothing does.
   func closure(_ facts: Facts, at now: UInt64) -> RouteObstacle.Kind? {
     if let lack { return lack.kind }
     if let unconnectedSince, cannotConnect || now &- unconnectedSince >= closedAfter {
@@ -85,7 +85,7 @@ final class RouteOpenness {
   }
 
   /// Connections that take nothing, or answer nothing, are as good as none, and stay so until
-  /// something is answered: a connection in the place of a silent one takes pushes too.
+  /// something is answered: a connection in a silent one's slot takes pushes too.
   private func isStalled(_ facts: Facts, at now: UInt64) -> Bool {
     let isQuiet = now &- facts.lastSentAt >= Self.quietAfter
     if let since = stalledSince {

@@ -1,7 +1,6 @@
 import Model
 
-/// What a route's server takes and what it does not, as its answers have shown lately; by that, how
-/// much may be sent to it. Times are monotonic nanoseconds.
+/// Limits what is sent to a route's server by what it took lately. Times are monotonic nanoseconds.
 final class RouteTraffic {
   /// When a push was accepted not longer ago, the server is in order.
   static let takingFor: UInt64 = 2_000_000_000
@@ -17,7 +16,7 @@ final class RouteTraffic {
   private(set) var refusalShare = RefusalShare()
   /// Of what is said of single devices.
   private(set) var deviceRefusals = RefusalShare()
-  private var attribution = FailureAttribution()
+  private var detection = OutlierDetection()
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
   private(set) var lastSentAt: UInt64 = 0
@@ -47,8 +46,8 @@ final class RouteTraffic {
 
   /// Fan-outs take turns by so many. Where little is sent in a second, nobody waits long for his.
   var pushesPerTurn: Int {
-    guard let rate = overload.rate else { return RouteTopics.pushesPerTurn }
-    return max(1, min(RouteTopics.pushesPerTurn, Int(rate * Self.turnSeconds)))
+    guard let rate = overload.rate else { return FairQueue.pushesPerTurn }
+    return max(1, min(FairQueue.pushesPerTurn, Int(rate * Self.turnSeconds)))
   }
 
   /// Pushes that may be in flight on one connection: a few more with each second in which nothing
@@ -59,17 +58,17 @@ final class RouteTraffic {
     return window.limit + min(Self.mostOfSilence, Self.eachSilentSecond * seconds)
   }
 
-  /// Fan-outs that get nowhere: nearly all of their pushes fail while those of others are taken, or
-  /// next to nothing is taken and nothing of theirs.
-  var stuck: [FanOut] {
-    attribution.isEmpty ? [] : attribution.outliers(isAtFloor: overload.isAtFloor)
+  /// Fan-outs of which nearly all pushes fail while those of others are taken, or nothing is taken
+  /// while the server takes next to nothing.
+  var outliers: [FanOut] {
+    detection.isEmpty ? [] : detection.outliers(isAtFloor: overload.isAtFloor)
   }
 
   /// Nothing is there that could be sent.
   func rests(at now: UInt64) { lastMovedAt = now }
 
   func sent(_ pushes: Int, at now: UInt64) {
-    // What was sent before a quiet minute says nothing of the server as it is now.
+    // Pushes from before a quiet minute say nothing of the server as it is now.
     if now &- lastSentAt >= RouteOpenness.quietAfter {
       unansweredSince = 0
       sentUnanswered = 0
@@ -94,11 +93,11 @@ final class RouteTraffic {
 
   /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
   private func taken(_ fanOut: FanOut) {
-    if attribution.isEmpty {
+    if detection.isEmpty {
       if !fanOut.wasTaken || fanOut.failures > 0 { fanOut.taken() }
     } else {
       fanOut.taken()
-      attribution.taken(fanOut)
+      detection.taken(fanOut)
     }
   }
 
@@ -127,14 +126,14 @@ final class RouteTraffic {
   func failed(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     let fanOut = push.tally.fanOut
     fanOut.failed()
-    if attribution.failed(fanOut, at: now), attribution.areToBlame {
-      // What was thought of the server was true of some fan-outs alone.
+    if detection.failed(fanOut, at: now), detection.areToBlame {
+      // The server is in order: its failures were those of some fan-outs alone.
       overload.trust()
       refusalShare = RefusalShare()
-      attribution.trust()
+      detection.trust()
     }
-    // One that fails by itself says nothing of how others fare.
-    guard !attribution.failsByItself(fanOut) else { return }
+    // An outlier says nothing of how others fare.
+    guard !detection.isOutlier(fanOut) else { return }
     refusalShare.refused(isFirstTry: !push.isAnotherTry)
     // Some devices that are never taken must not set the pace of all.
     guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
@@ -151,10 +150,10 @@ final class RouteTraffic {
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }
 
-  /// What one more of these adds to the suspicion against a push: nothing where the same is said of
-  /// nearly all others, be they the server's or its fan-out's.
+  /// The suspicion that one more refusal of its device adds to a push: none where nearly all others
+  /// are refused too, be they the server's or its fan-out's.
   func deviceWeight(of fanOut: FanOut) -> UInt16 {
-    attribution.isRefused(fanOut) ? 0 : deviceRefusals.deviceWeight
+    detection.isRefused(fanOut) ? 0 : deviceRefusals.deviceWeight
   }
 
   /// The server says that a device has had too many. What it says of nearly all is not up to them:
@@ -163,7 +162,7 @@ final class RouteTraffic {
     lastLookedAt = now
     let fanOut = push.tally.fanOut
     let isAgain = push.answeredAt > 0 || push.history.suspicion > 0
-    attribution.refused(fanOut, isAgain: isAgain, at: now)
+    detection.deviceRefused(fanOut, isAgain: isAgain, at: now)
     deviceRefusals.refused(isFirstTry: !push.isAnotherTry)
     if deviceWeight(of: fanOut) == 0 {
       failed(push, sentAt: sentAt, at: now)
@@ -190,6 +189,6 @@ final class RouteTraffic {
   func forget(at now: UInt64) {
     window.forget(at: now)
     overload.forget(at: now)
-    attribution.forget(at: now)
+    detection.forget(at: now)
   }
 }

@@ -1,27 +1,26 @@
 import EventLoop
 import Model
 
-/// What one fan-out has ready in a `ReadyQueue`: pushes that come back take turns with new ones,
+/// The pushes of one fan-out in a `TopicQueue`. Pushes that came back take turns with new ones,
 /// which go batch by batch in the order they came.
-final class FanOutLine {
-  enum Kind: Int, CaseIterable {
-    case small, large
-    /// Of `StuckFanOuts`.
-    case stuck
+final class FanOutQueue {
+  /// Fan-outs of one class take turns among themselves.
+  enum TrafficClass: Int, CaseIterable {
+    case small, large, outlier
 
-    init(_ fanOut: FanOut, isStuck: Bool) {
-      self = isStuck ? .stuck : (fanOut.isSmall ? .small : .large)
+    init(_ fanOut: FanOut, isOutlier: Bool) {
+      self = isOutlier ? .outlier : (fanOut.isSmall ? .small : .large)
     }
   }
 
-  /// Fan-outs of a room take pushes' places from each other, and from no others.
-  enum Room {
-    case small, large, stuck
-    /// A limit of pushes a second holds them up.
+  /// Fan-outs that take queue capacity from each other, and from no others. Those that a limit of
+  /// pushes a second holds up have a share of their own.
+  enum CapacityShare: Equatable {
     case limited
+    case of(TrafficClass)
 
-    init(_ fanOut: FanOut, isStuck: Bool) {
-      self = fanOut.isShort ? .limited : isStuck ? .stuck : fanOut.isSmall ? .small : .large
+    init(_ fanOut: FanOut, isOutlier: Bool) {
+      self = fanOut.isShort ? .limited : .of(TrafficClass(fanOut, isOutlier: isOutlier))
     }
   }
 
@@ -29,34 +28,34 @@ final class FanOutLine {
     let batch: PushBatch
     var next: Int
     let end: Int
-    /// All of it is for us, and none was ever sent.
+    /// All of it is for this destination, and none was ever sent.
     let isPlain: Bool
     /// Monotonic nanoseconds.
     let since: UInt64
   }
 
   private let destination: Destination
-  private let stuck: StuckFanOuts
+  private let outliers: Outliers
   private(set) var fanOut: FanOut
-  var kind: Kind
+  var trafficClass: TrafficClass
   private var returned = Queue<ReadyPush>()
   private var ranges = Queue<Range>()
-  /// A push that came back was the last that left: those that come back take turns with new ones.
+  /// A push that came back was the last that left.
   private var isNewOnesTurn = false
   /// Pushes that did not come back.
   private(set) var freshCount = 0
 
-  init(_ fanOut: FanOut, destination: Destination, stuck: StuckFanOuts = StuckFanOuts()) {
-    self.stuck = stuck
+  init(_ fanOut: FanOut, destination: Destination, outliers: Outliers) {
+    self.outliers = outliers
     self.fanOut = fanOut
     self.destination = destination
-    kind = Kind(fanOut, isStuck: false)
+    trafficClass = TrafficClass(fanOut, isOutlier: false)
   }
 
-  var room: Room { Room(fanOut, isStuck: kind == .stuck) }
+  var share: CapacityShare { fanOut.isShort ? .limited : .of(trafficClass) }
   /// Pushes that may go now.
   private var allowance: Int {
-    kind == .stuck ? min(fanOut.allowance, stuck.allowance) : fanOut.allowance
+    trafficClass == .outlier ? min(fanOut.allowance, outliers.allowance) : fanOut.allowance
   }
   var mayGo: Bool { allowance > 0 }
   var count: Int { freshCount + returned.count }
@@ -64,10 +63,10 @@ final class FanOutLine {
   /// When the batch came that is sent from next; nil when none waits.
   var oldest: UInt64? { ranges.first?.since }
 
-  /// An empty one is another fan-out's from now on.
-  func reuse(for fanOut: FanOut, isStuck: Bool) {
+  /// An empty queue serves another fan-out from now on.
+  func reuse(for fanOut: FanOut, isOutlier: Bool) {
     self.fanOut = fanOut
-    kind = Kind(fanOut, isStuck: isStuck)
+    trafficClass = TrafficClass(fanOut, isOutlier: isOutlier)
   }
 
   /// Keeps no batch of which nothing is sent any more.
@@ -83,9 +82,9 @@ final class FanOutLine {
     freshCount += count
   }
 
-  func putBack(_ push: ReadyPush) { returned.append(push) }
+  func append(returned push: ReadyPush) { returned.append(push) }
 
-  /// What is sent next; nil when nothing is here that may go.
+  /// The next pushes; nil when nothing is here that may go.
   func upcoming(atMost limit: Int) -> ReadyRun? {
     let limit = min(limit, allowance)
     return limit > 0 ? first(atMost: limit) : nil
@@ -115,13 +114,11 @@ final class FanOutLine {
     return back.map { ReadyRun($0, from: .returned) }
   }
 
-  /// One that came back has left.
   func dropReturned() {
     _ = returned.popFirst()
     isNewOnesTurn = true
   }
 
-  /// The next of the new ones have left.
   func dropFresh(_ sent: Int) {
     isNewOnesTurn = false
     freshCount -= sent
@@ -160,7 +157,7 @@ final class FanOutLine {
   }
 
   private func isOrdinary(_ entry: PushBatch.Entry) -> Bool {
-    ReadyQueue.isOrdinary(entry, for: destination)
+    TopicQueue.isOrdinary(entry, for: destination)
   }
 
   private func rest(of range: Range) -> [Int] {

@@ -4,13 +4,13 @@ import Text
 
 @testable import Deliver
 
-@Suite struct FailureAttributionTests {
+@Suite struct OutlierDetectionTests {
   private let bad = FanOut()
   private let good = FanOut()
 
   /// - Returns: whether the bad one was found to fail by itself, and at which of its failures.
   private func alternate(
-    _ attribution: inout FailureAttribution, _ times: Int, bad run: Int = 1, good taken: Int = 3
+    _ attribution: inout OutlierDetection, _ times: Int, bad run: Int = 1, good taken: Int = 3
   ) -> Int? {
     for time in 0..<times {
       for _ in 0..<taken { attribution.taken(good) }
@@ -19,37 +19,37 @@ import Text
     return nil
   }
 
-  private func fails(_ fanOut: FanOut, _ attribution: inout FailureAttribution, _ times: Int = 1) {
+  private func fails(_ fanOut: FanOut, _ attribution: inout OutlierDetection, _ times: Int = 1) {
     for _ in 0..<times {
       let shows = attribution.failed(fanOut, at: 1)
       #expect(!shows)
     }
   }
 
-  private func expectAlternation(_ attribution: inout FailureAttribution) {
+  private func expectAlternation(_ attribution: inout OutlierDetection) {
     let found = alternate(&attribution, 10)
     #expect(found.map { (3...6).contains($0) } == true)
   }
 
   @Test func oneThatFailsWhileOthersAreTakenFailsByItself() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     fails(bad, &attribution, 500)
-    #expect(!attribution.failsByItself(bad) && !attribution.areToBlame)
+    #expect(!attribution.isOutlier(bad) && !attribution.areToBlame)
     expectAlternation(&attribution)
     #expect(
-      attribution.failsByItself(bad) && attribution.areToBlame && !attribution.failsByItself(good))
+      attribution.isOutlier(bad) && attribution.areToBlame && !attribution.isOutlier(good))
   }
 
   @Test func onceIsNotEnough() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     let found = alternate(&attribution, 2, bad: 50, good: 50)
     #expect(found == nil)
     fails(bad, &attribution, 50)
-    #expect(!attribution.failsByItself(bad))
+    #expect(!attribution.isOutlier(bad))
   }
 
   @Test func severalMay() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     let all = (0..<5).map { _ in FanOut() }
     var found = 0
     for _ in 0..<20 {
@@ -64,7 +64,7 @@ import Text
   func whoIsRefusedAtRandomSpeaksForTheServer(share: Double) {
     for seed in 0..<20 {
       var random = SplitMix64(seed: UInt64(seed))
-      var attribution = FailureAttribution()
+      var attribution = OutlierDetection()
       let all = (0..<4).map { _ in FanOut() }
       var found = 0
       for push in 0..<20_000 {
@@ -80,27 +80,27 @@ import Text
   }
 
   @Test func oneThatIsTakenAgainSpeaksForTheServer() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     expectAlternation(&attribution)
     for _ in 0..<10 { attribution.taken(bad) }
-    #expect(!attribution.failsByItself(bad))
+    #expect(!attribution.isOutlier(bad))
     fails(bad, &attribution)
   }
 
   /// The rate was lowered for what others could not send either.
   @Test func whereOthersFailTooItIsNotToBlameAlone() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     for _ in 0..<30 {
       for _ in 0..<3 { attribution.taken(good) }
       _ = attribution.failed(good, at: 1)
       _ = attribution.failed(bad, at: 1)
     }
-    #expect(attribution.failsByItself(bad) && !attribution.areToBlame)
+    #expect(attribution.isOutlier(bad) && !attribution.areToBlame)
   }
 
   /// After its first answer, until one of its pushes is taken.
   @Test func oneOfWhichNothingWasTakenIsAnOutlierAtTheFloor() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     attribution.taken(good)
     #expect(attribution.outliers(isAtFloor: true).isEmpty)
     fails(bad, &attribution)
@@ -118,19 +118,19 @@ import Text
   }
 
   @Test func whatIsOldIsForgotten() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     expectAlternation(&attribution)
     attribution.forget(at: 59_000_000_000)
-    #expect(attribution.failsByItself(bad) && !attribution.isEmpty)
+    #expect(attribution.isOutlier(bad) && !attribution.isEmpty)
     attribution.forget(at: 61_000_000_000)
-    #expect(!attribution.failsByItself(bad) && attribution.isEmpty)
+    #expect(!attribution.isOutlier(bad) && attribution.isEmpty)
   }
 
   @Test func onlySoManyAreRemembered() {
-    var attribution = FailureAttribution()
+    var attribution = OutlierDetection()
     expectAlternation(&attribution)
     for number in 0..<1_000 { _ = attribution.failed(FanOut(), at: UInt64(number + 2)) }
-    #expect(!attribution.failsByItself(bad))
+    #expect(!attribution.isOutlier(bad))
     expectAlternation(&attribution)
   }
 }

@@ -1,21 +1,19 @@
 import Deliver
 import Model
 
-/// What a worker does about one of Apple's answers, as words for operators. Made from
-/// `RejectionTable`, so that what is said is what is done.
-package struct Conduct: Sendable, Equatable {
+/// A worker's reaction to one of Apple's answers, as words for operators. Made from
+/// `RejectionTable`, so that the words are true.
+package struct AnswerPolicy: Sendable, Equatable {
   package let outcome: String
   /// How often it is tried at most.
   package let tries: String
-  /// What becomes of the device's token.
   package let token: String
-  /// What becomes of the connection.
   package let connection: String
   package let hold: Hold
   /// Whether the operator is told at once.
   package let alerts: Bool
 
-  /// What waits because of it.
+  /// The pushes that wait because of it.
   package enum Hold: String, Sendable {
     case nothing
     case topic = "the topic"

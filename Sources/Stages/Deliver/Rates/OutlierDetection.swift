@@ -1,10 +1,10 @@
 import Model
 
-/// Which fan-outs fail by themselves and not for the server: nearly all of one's pushes are
-/// answered "not now" while those of others are taken between them, again and again. While it is
-/// the only one that is sent nobody can tell, so that what was said of it then says nothing later.
-/// A pure machine; times are monotonic nanoseconds.
-struct FailureAttribution {
+/// Finds the outliers among fan-outs, which fail by themselves and not for the server: nearly all
+/// of one's pushes are answered "not now" while those of others are taken between them, again and
+/// again. Failures while it is the only one that is sent are no evidence. A pure machine; times are
+/// monotonic nanoseconds.
+struct OutlierDetection {
   /// So large a part of its answers are failures.
   private static let nearlyAll = 0.9
   /// Standard deviations: it is looked at with each answer.
@@ -29,15 +29,15 @@ struct FailureAttribution {
 
   private struct Record {
     let fanOut: FanOut
-    /// What was said to it.
+    /// Answers to it.
     var own = DecayingRatio()
-    /// What had been said to others when that began.
+    /// Answers to others before that began.
     var base: DecayingRatio
     /// Pushes of others that had been taken when it failed last.
     var takenBefore: Int
     var turns = 0
     var ofTurn = 0
-    var failsByItself = false
+    var isOutlier = false
     /// Failures since the server was trusted last.
     var failures = 0
     var failedAt: UInt64 = 0
@@ -46,21 +46,21 @@ struct FailureAttribution {
     var pushes = DecayingRatio()
 
     /// No push of it was taken lately: it says nothing of others.
-    var isSilent: Bool { own.taken == 0 && own.answers >= FailureAttribution.silentAfter }
+    var isSilent: Bool { own.taken == 0 && own.answers >= OutlierDetection.silentAfter }
 
     /// Nearly all of its devices have had too many, it is said.
     var refusesAll: Bool {
-      pushes.answers >= FailureAttribution.fewestPushes
-        && pushes.share >= FailureAttribution.nearlyAll
+      pushes.answers >= OutlierDetection.fewestPushes
+        && pushes.share >= OutlierDetection.nearlyAll
     }
 
     mutating func count(isRefused: Bool) {
       pushes.add(
-        1, failures: isRefused ? 1 : 0, remembering: FailureAttribution.remembered)
+        1, failures: isRefused ? 1 : 0, remembering: OutlierDetection.remembered)
     }
 
     mutating func remember(_ others: DecayingRatio) {
-      guard own.answers > FailureAttribution.remembered else { return }
+      guard own.answers > OutlierDetection.remembered else { return }
       own.halve()
       base.answers = (base.answers + others.answers) / 2
       base.failures = (base.failures + others.failures) / 2
@@ -73,18 +73,18 @@ struct FailureAttribution {
   }
 
   private var records: [Record] = []
-  /// What was said to all, but for those that say nothing of others.
-  private var heard = DecayingRatio()
+  /// Answers to all, but for outliers and silent fan-outs.
+  private var all = DecayingRatio()
   /// The one that was answered last: answers come in runs.
   private var last = 0
-  /// One that is not among them, of which the same is true.
+  /// The same of one that has no record.
   private var unknown: ObjectIdentifier?
 
-  /// Nobody has failed lately: what is taken need not be told.
+  /// Nobody has failed lately: accepted pushes need not be counted.
   var isEmpty: Bool { records.isEmpty }
 
-  func failsByItself(_ fanOut: FanOut) -> Bool {
-    records.contains { $0.fanOut === fanOut && $0.failsByItself }
+  func isOutlier(_ fanOut: FanOut) -> Bool {
+    records.contains { $0.fanOut === fanOut && $0.isOutlier }
   }
 
   /// A fan-out of which nearly every device has had too many, as is said, is refused itself: that
@@ -93,22 +93,21 @@ struct FailureAttribution {
     records.contains { $0.fanOut === fanOut && $0.refusesAll }
   }
 
-  /// Those that fail by themselves.
   /// - Parameter isAtFloor: the server takes next to nothing: also those of which nothing was taken
   ///   lately.
   func outliers(isAtFloor: Bool) -> [FanOut] {
     records.compactMap { record in
-      let isUnheard =
+      let isSilentAtFloor =
         isAtFloor && record.own.answers > 0 && record.own.taken == 0 && !record.fanOut.isWelcome
-      return record.failsByItself || isUnheard ? record.fanOut : nil
+      return record.isOutlier || isSilentAtFloor ? record.fanOut : nil
     }
   }
 
-  /// Nearly all failures since the server was trusted last are of those that fail by themselves.
+  /// Nearly all failures since the server was trusted last are outliers'.
   var areToBlame: Bool {
-    let all = records.reduce(0) { $0 + $1.failures }
-    let own = records.reduce(0) { $0 + ($1.failsByItself ? $1.failures : 0) }
-    return own > 0 && Double(own) >= Self.nearlyAll * Double(all)
+    let failures = records.reduce(0) { $0 + $1.failures }
+    let own = records.reduce(0) { $0 + ($1.isOutlier ? $1.failures : 0) }
+    return own > 0 && Double(own) >= Self.nearlyAll * Double(failures)
   }
 
   /// From now on failures are counted from zero.
@@ -128,27 +127,27 @@ struct FailureAttribution {
   /// One of its pushes was taken, or the server looked at it.
   mutating func taken(_ fanOut: FanOut) {
     guard let index = find(fanOut) else {
-      heard.answers += 1
+      all.answers += 1
       return
     }
     records[index].own.answers += 1
     records[index].count(isRefused: false)
-    if !records[index].failsByItself {
-      heard.answers += 1
+    if !records[index].isOutlier {
+      all.answers += 1
       // That says nothing of others than itself.
       records[index].base.answers += 1
       records[index].takenBefore += 1
     }
-    records[index].remember(heard)
+    records[index].remember(all)
     guard records[index].own.share < Self.nearlyAll else { return }
-    records[index].failsByItself = false
+    records[index].isOutlier = false
     records[index].turns = 0
   }
 
   /// The device of one of its pushes is said to have had too many. Of single devices that says
   /// nothing of others.
   /// - Parameter isAgain: that was said of it here before, or was held against it elsewhere.
-  mutating func refused(_ fanOut: FanOut, isAgain: Bool, at now: UInt64) {
+  mutating func deviceRefused(_ fanOut: FanOut, isAgain: Bool, at now: UInt64) {
     let index = find(fanOut) ?? add(fanOut)
     records[index].failedAt = now
     if !isAgain { records[index].count(isRefused: true) }
@@ -159,31 +158,31 @@ struct FailureAttribution {
     let index = find(fanOut) ?? add(fanOut)
     records[index].failedAt = now
     records[index].failures += 1
-    if heard.taken > records[index].takenBefore {
-      records[index].takenBefore = heard.taken
+    if all.taken > records[index].takenBefore {
+      records[index].takenBefore = all.taken
       records[index].turns += 1
       records[index].ofTurn = 0
     }
-    if !records[index].failsByItself, !records[index].isSilent {
-      heard.answers += 1
-      heard.failures += 1
+    if !records[index].isOutlier, !records[index].isSilent {
+      all.answers += 1
+      all.failures += 1
       records[index].base.answers += 1
       records[index].base.failures += 1
     }
     guard records[index].ofTurn < Self.mostOfTurn else { return false }
     records[index].ofTurn += 1
     records[index].own.add(DecayingRatio(answers: 1, failures: 1))
-    records[index].remember(heard)
+    records[index].remember(all)
     return judge(index)
   }
 
   private mutating func judge(_ index: Int) -> Bool {
     let record = records[index]
-    guard !record.failsByItself, record.turns >= Self.fewestTurns,
+    guard !record.isOutlier, record.turns >= Self.fewestTurns,
       record.own.share >= Self.nearlyAll,
-      record.own.isMore(than: record.others(heard), deviations: Self.deviations)
+      record.own.isMore(than: record.others(all), deviations: Self.deviations)
     else { return false }
-    records[index].failsByItself = true
+    records[index].isOutlier = true
     return true
   }
 
@@ -192,7 +191,7 @@ struct FailureAttribution {
       let oldest = records.indices.min { records[$0].failedAt < records[$1].failedAt }
       records.remove(at: oldest ?? 0)
     }
-    records.append(Record(fanOut: fanOut, base: heard, takenBefore: heard.taken))
+    records.append(Record(fanOut: fanOut, base: all, takenBefore: all.taken))
     last = records.count - 1
     unknown = nil
     return last
@@ -202,11 +201,11 @@ struct FailureAttribution {
   mutating func forget(at now: UInt64) {
     records.removeAll { record in
       let age = now &- record.failedAt
-      let isUsual = !record.failsByItself && record.own.share < Self.usual
+      let isUsual = !record.isOutlier && record.own.share < Self.usual
       return age >= (isUsual ? Self.memoryOfUsual : Self.memory)
     }
     last = 0
     unknown = nil
-    if records.isEmpty { heard = DecayingRatio() }
+    if records.isEmpty { all = DecayingRatio() }
   }
 }

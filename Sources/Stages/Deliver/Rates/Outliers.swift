@@ -1,15 +1,16 @@
 import Model
+import Text
 
-/// The fan-outs of a route that get nowhere: others go before them, segments keep no places for
-/// them, and together they get the rate of a server that accepts nothing (`Overload.floor`). Shared
-/// by a route's topics. Times are monotonic nanoseconds.
-final class StuckFanOuts {
-  /// Each of them is sent now and then, however many they are: seconds.
+/// The outliers among a route's fan-outs: nearly all of their pushes fail, and not for the server.
+/// Others go before them, segments keep no slots for them, and together they get the rate of a
+/// server that accepts nothing. Shared by a route's topics. Times are monotonic nanoseconds.
+final class Outliers {
+  /// Each outlier is sent once in so many seconds, however many they are.
   private static let eachSentIn = 5.0
 
   /// They stay known while they are here, so that no other takes an identity over.
   private var fanOuts: [ObjectIdentifier: FanOut] = [:]
-  private var pace = Pace()
+  private var bucket = TokenBucket()
   /// Their pushes that may go now.
   private(set) var allowance = Int.max
 
@@ -30,14 +31,14 @@ final class StuckFanOuts {
   }
 
   /// Called before pushes are handed out.
-  func earn(at now: UInt64) { if !isEmpty { allowance = pace.allowance(rate, at: now) } }
+  func fill(at now: UInt64) { if !isEmpty { allowance = bucket.allowance(rate, at: now) } }
 
-  /// Pushes of one of them have gone.
+  /// Pushes of an outlier have gone.
   func sent(_ pushes: Int) {
-    pace.take(pushes, rate)
+    bucket.sent(pushes, rate)
     allowance -= pushes
   }
 
   /// When the next may go; nil when one may go now.
-  func opensAt(_ now: UInt64) -> UInt64? { isEmpty ? nil : pace.opensAt(rate, now) }
+  func opensAt(_ now: UInt64) -> UInt64? { isEmpty ? nil : bucket.opensAt(rate, now) }
 }

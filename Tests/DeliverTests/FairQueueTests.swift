@@ -3,24 +3,23 @@ import Testing
 
 @testable import Deliver
 
-@Suite struct RouteTopicsTests {
-  private let topics = RouteTopics(destination: .production)
+@Suite struct FairQueueTests {
+  private let queue = FairQueue(destination: .production)
 
   private func append(
     _ count: Int, _ name: String, _ tally: SegmentTally = SegmentTally(), at now: UInt64 = 0
   ) {
     let batch = PushBatch.made(topic: name, Array(repeating: .production, count: count), tally)
-    let topic = topics.topic(named: name)
-    let taken = topic.queue.append(batch, atMost: .max, at: now).taken
-    if topic.counts(tally) { tally.willSend(taken) }
+    let topic = queue.topic(named: name)
+    _ = topic.append(batch, at: now)
   }
 
   private func take(_ limit: Int) -> (topic: String, count: Int)? {
-    guard let (topic, left) = topics.next(at: 0),
+    guard let (topic, left) = queue.next(at: 0),
       let run = topic.upcoming(atMost: min(limit, left))
     else { return nil }
-    topic.queue.drop(run, run.count)
-    topics.took(run.count)
+    topic.drop(run, run.count)
+    queue.took(run.count)
     return (topic.name, run.count)
   }
 
@@ -30,29 +29,29 @@ import Testing
     var taken: [String] = []
     while let some = take(20) { taken.append("\(some.topic)\(some.count)") }
     #expect(taken == ["b20", "b12", "a20", "a12", "b8", "a20", "a12", "a6"])
-    #expect(!topics.hasPushes)
+    #expect(!queue.hasPushes)
   }
 
   @Test func whatIsClosedIsNotReady() {
     append(5, "a")
     append(7, "b")
-    #expect(topics.readyCount == 12 && topics.parkedCount == 0)
-    _ = topics.topic(named: "b").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
-    #expect(topics.readyCount == 12)
+    #expect(queue.readyCount == 12 && queue.parkedCount == 0)
+    _ = queue.topic(named: "b").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
+    #expect(queue.readyCount == 12)
     // Those that ask have had no answer.
-    topics.set(isOpen: true, closedAfter: 10, at: 10)
-    #expect(topics.readyCount == 5 && topics.parkedCount == 7)
-    topics.set(isOpen: false, closedAfter: 10, at: 10)
-    #expect(!topics.isOpen && topics.readyCount == 0 && topics.parkedCount == 12)
-    #expect(topics.topic(named: "c").isOpen == false)
-    topics.set(isOpen: true, closedAfter: 100, at: 20)
-    #expect(topics.readyCount == 12 && topics.topic(named: "c").isOpen)
+    queue.set(isOpen: true, closedAfter: 10, at: 10)
+    #expect(queue.readyCount == 5 && queue.parkedCount == 7)
+    queue.set(isOpen: false, closedAfter: 10, at: 10)
+    #expect(!queue.isOpen && queue.readyCount == 0 && queue.parkedCount == 12)
+    #expect(queue.topic(named: "c").isOpen == false)
+    queue.set(isOpen: true, closedAfter: 100, at: 20)
+    #expect(queue.readyCount == 12 && queue.topic(named: "c").isOpen)
   }
 
   /// Refused credentials are remembered for an hour, a doubt for a minute.
   @Test func whatRefusalsTaughtIsForgottenInTime() {
     let second: UInt64 = 1_000_000_000
-    let topic = topics.topic(named: "a")
+    let topic = queue.topic(named: "a")
     #expect(topic.isForgettable(at: 0))
     _ = topic.gate.refused(refusals: 1, sentAt: second, at: second, hold: 100)
     #expect(!topic.isForgettable(at: 60 * second) && topic.isForgettable(at: 62 * second))
@@ -61,7 +60,7 @@ import Testing
     #expect(!topic.isForgettable(at: 3_600 * second) && topic.isForgettable(at: 3_602 * second))
   }
 
-  @Test func aTopicInDoubtTakesNobodyElsesRoom() {
+  @Test func aTopicInDoubtTakesNobodyElsesCapacity() {
     let first = SegmentTally()
     let second = SegmentTally()
     #expect(!isFull("a", first, 100))
@@ -69,20 +68,20 @@ import Testing
     #expect(!isFull("a", first, 100))
     append(40, "b", second)
     #expect(isFull("a", first, 100) && isFull("b", second, 100))
-    _ = topics.topic(named: "a").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
+    _ = queue.topic(named: "a").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     #expect(!isFull("a", first, 100) && !isFull("b", second, 100))
     append(10, "a", first)
     #expect(isFull("a", first, 100) && !isFull("b", second, 100))
-    topics.set(isOpen: false, closedAfter: 1000, at: 0)
+    queue.set(isOpen: false, closedAfter: 1000, at: 0)
     #expect(!isFull("a", first, 100))
   }
 
   private func isFull(_ name: String, _ tally: SegmentTally, _ readyPushes: Int) -> Bool {
-    topics.isFull(for: name, of: tally.fanOut, readyPushes: readyPushes)
+    queue.isFull(for: name, of: tally.fanOut, readyPushes: readyPushes)
   }
 
   /// One that has all the room does not make another wait, which has its share in the end.
-  @Test func roomIsSharedByFanOuts() {
+  @Test func capacityIsSharedByFanOuts() {
     let giant = SegmentTally()
     let other = SegmentTally()
     append(100, "a", giant)
@@ -92,14 +91,14 @@ import Testing
     append(1, "a", other)
     // Others have taken all the room: a turn is enough.
     #expect(isFull("a", other, 100))
-    while topics.find("a")?.queue.count(of: giant.fanOut) ?? 0 > 49 { _ = take(1) }
+    while queue.find("a")?.count(of: giant.fanOut) ?? 0 > 49 { _ = take(1) }
     append(40, "a", other)
     #expect(!isFull("a", giant, 100) && !isFull("a", other, 100))
     append(1, "a", giant)
     #expect(isFull("a", giant, 100))
   }
 
-  @Test func smallOnesHaveRoomOfTheirOwn() {
+  @Test func smallFanOutsHaveCapacityOfTheirOwn() {
     let giant = SegmentTally()
     let small = SegmentTally(of: FanOut(isSmall: true))
     append(200, "a", giant)
@@ -110,7 +109,7 @@ import Testing
   }
 
   /// What came back is in the way of its own fan-out alone.
-  @Test func whatCameBackTakesNobodyElsesRoom() {
+  @Test func returnedPushesTakeNobodyElsesCapacity() {
     let failing = SegmentTally()
     let other = SegmentTally()
     append(60, "a", other)
@@ -118,44 +117,44 @@ import Testing
       topic: "a", Array(repeating: .production, count: 200), failing)
     for index in 0..<200 {
       let history = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false)
-      topics.topic(named: "a").take(ReadyPush(batch: batch, index: index, history: history))
+      queue.topic(named: "a").append(ReadyPush(batch: batch, index: index, history: history))
     }
     #expect(isFull("a", failing, 200) && !isFull("a", other, 200))
   }
 
-  @Test func segmentsKeepNoPlacesOnARouteThatLags() {
+  @Test func segmentsKeepNoSlotsOnARouteThatLags() {
     let tally = SegmentTally()
     tally.mayStraggle = true
     append(4, "a", tally)
     #expect(tally.unsent == 4)
-    topics.set(lags: true)
-    #expect(tally.unsent == 0 && topics.lags)
+    queue.set(lags: true)
+    #expect(tally.unsent == 0 && queue.lags)
     append(2, "b", tally)
     #expect(tally.unsent == 0)
-    topics.set(lags: false)
+    queue.set(lags: false)
     #expect(tally.unsent == 6)
   }
 
-  @Test func segmentsKeepNoPlacesForWhatGetsNowhere() {
+  @Test func segmentsKeepNoSlotsForOutliers() {
     let (bad, good, list) = (SegmentTally(), SegmentTally(), SegmentTally(of: FanOut()))
     list.mayStraggle = false
     for tally in [bad, good, list] { append(4, "a", tally) }
-    topics.set(stuck: [bad.fanOut, list.fanOut])
+    queue.set(outliers: [bad.fanOut, list.fanOut])
     append(2, "b", bad)
     // Stragglers have left a segment once.
     #expect(bad.unsent == 0 && good.unsent == 4 && list.unsent == 4)
-    topics.set(stuck: [good.fanOut])
+    queue.set(outliers: [good.fanOut])
     #expect(bad.unsent == 6 && good.unsent == 0)
-    topics.set(stuck: [])
-    #expect(good.unsent == 4 && topics.stuck.isEmpty)
+    queue.set(outliers: [])
+    #expect(good.unsent == 4 && queue.outliers.isEmpty)
   }
 
-  @Test func thoseThatGetNowhereHaveRoomOfTheirOwn() {
+  @Test func outliersHaveCapacityOfTheirOwn() {
     let (bad, good) = (SegmentTally(), SegmentTally())
     append(100, "a", bad)
     append(40, "a", good)
     #expect(isFull("a", bad, 100) && isFull("a", good, 100))
-    topics.set(stuck: [bad.fanOut])
+    queue.set(outliers: [bad.fanOut])
     #expect(isFull("a", bad, 100) && !isFull("a", good, 100))
     append(60, "a", good)
     #expect(isFull("a", good, 100))
@@ -163,48 +162,48 @@ import Testing
 
   @Test func topicsWithoutPushesAreForgottenWhenTheirRefusalsAreOld() {
     append(1, "a")
-    _ = topics.topic(named: "b")
-    _ = topics.topic(named: "c").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
-    #expect(topics.forget(at: 1).map(\.name) == ["b"])
-    #expect(topics.forget(at: 61_000_000_000).map(\.name) == ["c"])
-    #expect(topics.all.map(\.name) == ["a"] && topics.find("c") == nil)
+    _ = queue.topic(named: "b")
+    _ = queue.topic(named: "c").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
+    #expect(queue.forget(at: 1).map(\.name) == ["b"])
+    #expect(queue.forget(at: 61_000_000_000).map(\.name) == ["c"])
+    #expect(queue.topics.map(\.name) == ["a"] && queue.find("c") == nil)
   }
 
   @Test func opensWhenTheFirstHoldEnds() {
     append(1, "a")
     append(1, "b")
-    #expect(topics.opensAt(after: 0) == nil)
+    #expect(queue.opensAt(after: 0) == nil)
     for (name, hold) in [("a", 300), ("b", 200), ("c", 100)] {
       for _ in 0..<4 {
-        _ = topics.topic(named: name).gate.refused(
+        _ = queue.topic(named: name).gate.refused(
           refusals: 1, sentAt: 0, at: 0, hold: UInt64(hold))
       }
     }
     // Nothing waits for the third.
-    #expect(topics.opensAt(after: 0) == 200 && topics.opensAt(after: 200) == 300)
-    #expect(topics.opensAt(after: 300) == nil)
+    #expect(queue.opensAt(after: 0) == 200 && queue.opensAt(after: 200) == 300)
+    #expect(queue.opensAt(after: 300) == nil)
   }
 
   @Test func theOldestIsOfATopicThatNothingIsKnownAgainst() {
-    #expect(topics.oldest == nil)
+    #expect(queue.oldest == nil)
     append(1, "a", at: 5)
     append(1, "b", at: 7)
-    #expect(topics.oldest == 5)
-    _ = topics.topic(named: "a").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
-    #expect(topics.oldest == 7)
+    #expect(queue.oldest == 5)
+    _ = queue.topic(named: "a").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
+    #expect(queue.oldest == 7)
   }
 
   @Test func oneThatAskedMakesRoomForAnother() {
     append(1, "a")
-    let topic = topics.topic(named: "a")
+    let topic = queue.topic(named: "a")
     _ = topic.gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     for _ in 0..<4 { topic.gate.probeSent(at: 0) }
-    #expect(!topic.canSend(at: 0) && topics.sendableCount(at: 0) == 0)
+    #expect(!topic.canSend(at: 0) && queue.sendableCount(at: 0) == 0)
     let batch = PushBatch.made(topic: "a", [.production], SegmentTally())
     var push = ReadyPush(batch: batch, index: 0, history: PushHistory())
-    #expect(!topics.back(push).isProbe && !topic.canSend(at: 0))
+    #expect(!queue.back(push).isProbe && !topic.canSend(at: 0))
     push.isProbe = true
-    #expect(!topics.back(push).isProbe && topic.canSend(at: 0))
-    #expect(topics.sendableCount(at: 0) == 1)
+    #expect(!queue.back(push).isProbe && topic.canSend(at: 0))
+    #expect(queue.sendableCount(at: 0) == 1)
   }
 }

@@ -1,0 +1,92 @@
+import EventLoop
+import Model
+import Transport
+
+/// The things that all parts of a route work with: where it goes to and how, its lane's loop and
+/// chance, its queue, and what is known of its server.
+final class RouteContext {
+  let destination: Destination
+  let target: RouteTarget
+  let account: any PlatformAccount
+  /// The name by which operators know the credentials; nil where there are no others.
+  let credentialsName: String?
+  let options: DeliverOptions
+  let loop: EventLoop
+  /// Any number, each time another; one source for all routes of a lane.
+  let chance: () -> UInt64
+  let signals: RouteSignals
+  let queue: FairQueue
+  let traffic: RouteTraffic
+  let openness: RouteOpenness
+  let obstacles: RouteObstacles
+  /// Connections are spread over all addresses of the host.
+  private let addresses: AddressBook
+
+  init(
+    destination: Destination, target: RouteTarget, credentials: AppCredentials.Item,
+    options: DeliverOptions, loop: EventLoop, chance: @escaping () -> UInt64
+  ) {
+    self.destination = destination
+    self.target = target
+    account = credentials.account
+    credentialsName = credentials.name
+    self.options = options
+    self.loop = loop
+    self.chance = chance
+    signals = RouteSignals(loop: loop)
+    queue = FairQueue(destination: destination)
+    traffic = RouteTraffic(streamsPerConnection: options.streamsPerConnection)
+    let silence = target.interface?.silence ?? .zero
+    openness = RouteOpenness(
+      closedAfter: options.closedAfter.nanoseconds,
+      stalledAfter: (options.stalledAfter + silence).nanoseconds,
+      silentAfter: (options.requestTimeout + silence).nanoseconds)
+    obstacles = RouteObstacles(
+      destination: destination, credentials: credentials.name, options: options, queue: queue)
+    addresses = AddressBook(firstTurn: Int(chance() & 0xFFFF))
+  }
+
+  /// The first destination of its platform: most pushes go there.
+  var isFirst: Bool {
+    Destination.all.first { $0.platform == destination.platform } == destination
+  }
+
+  func report(_ notice: DeliverNotice) { options.report(notice) }
+
+  /// Another connection to the route's server; `connect` starts it.
+  /// - Parameter shown: the credentials that it presents in the TLS handshake.
+  func makeTransport(
+    _ delegate: any ConnectionDelegate, _ shown: any ShownCredentials
+  ) -> Connection {
+    Connection(
+      to: target.endpoint, tls: shown.security(over: target.applicationProtocols) ?? target.tls,
+      options: target.transport(connectTimeout: options.connectTimeout), addresses: addresses,
+      loop: loop, delegate: delegate)
+  }
+}
+
+/// Calls of a route's parts to the whole. None is made for each push.
+final class RouteSignals {
+  private let loop: EventLoop
+  private var isPumpScheduled = false
+  private var isStopped = false
+  /// Called at the end of a turn in which it was asked for.
+  var pump: () -> Void = {}
+  /// Called when pushes may have left the queues, or need no longer be waited for.
+  var whenReadyMayHaveShrunk: () -> Void = {}
+  /// Called when the route may have opened or closed.
+  var whenOpennessMayHaveChanged: () -> Void = {}
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  func schedulePump() {
+    guard !isPumpScheduled, !isStopped else { return }
+    isPumpScheduled = true
+    loop.atTurnEnd { [weak self] in
+      self?.isPumpScheduled = false
+      self?.pump()
+    }
+  }
+
+  func stop() { isStopped = true }
+}
