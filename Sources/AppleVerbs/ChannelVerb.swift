@@ -108,7 +108,7 @@ package enum ChannelVerb {
     return app
   }
 
-  /// What may stand in a header.
+  /// Reads the argument as an identifier that may stand in a header.
   private static func identifier(_ invocation: Invocation) throws(CommandFailure) -> String {
     let id = invocation[channel]
     guard !id.isEmpty, id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {

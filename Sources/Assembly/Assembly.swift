@@ -245,8 +245,8 @@ enum ZoneDirectory {
   private static let maximumZones = 4_096
   private static let copies: Set<String> = ["posix", "right"]
 
-  /// What is no time zone is passed over: lists and licences lie among them.
-  /// - Parameter since: seconds since 1970; what clocks showed before is forgotten.
+  /// Files that are no time zones (lists, licences) are passed over.
+  /// - Parameter since: seconds since 1970; earlier clock changes are dropped.
   static func read(_ directory: String, since: Int64) -> [String: ZoneClock] {
     var clocks: [String: ZoneClock] = [:]
     add(directory, "", maximumDepth, since, &clocks)
@@ -274,7 +274,7 @@ enum ZoneDirectory {
   }
 }
 
-/// What settings name files for: the templates, time zones.
+/// Reads the files that settings name: the templates, time zones.
 extension Assembly {
   /// Reads the time zones when hours may be quiet. What changes in them later is known to the next
   /// process.
@@ -302,7 +302,7 @@ extension Assembly {
     return rules
   }
 
-  /// What is allowed and wakes people; nil where nothing is.
+  /// Warns of settings that are allowed and wake people; nil where there are none.
   package static func ruleWarning(_ settings: Settings) -> String? {
     guard settings.rules.quietHours, settings.rules.defaultTimeZone == nil else { return nil }
     return

@@ -62,7 +62,7 @@ extension Assembly {
     return options
   }
 
-  /// What such a worker keeps in memory at most. Looks at no file.
+  /// The most that such a worker keeps in memory. Reads no file.
   package static func memoryBudget(
     _ settings: Settings, limits processLimits: ProcessLimits = .current
   ) -> MemoryBudget {
@@ -77,7 +77,7 @@ extension Assembly {
       kafka: kafkaOptions(settings), probeBytes: probeBytes(settings))
   }
 
-  /// What others send again when such a worker dies. Looks at no file.
+  /// The most that others send again when such a worker dies. Reads no file.
   package static func crashBound(_ settings: Settings) -> CrashBound {
     CrashBound(
       lanes: lanes(settings), limits: laneLimits(settings),

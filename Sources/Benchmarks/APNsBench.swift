@@ -7,11 +7,12 @@ import Processes
 import ServerProcesses
 import Terminal
 
-/// What is left of the rate while Apple is in trouble, or is sent dead tokens: one worker of one
-/// lane, an Apple that is 60 ms away and takes so many streams that answers are waited for, and not
-/// a core. The rate is that of good devices, from the first request until all but one in a hundred
-/// of them were accepted: what the last few wait for are their back-offs. Where a part of all is
-/// put off these are many: the middle of a longer event says what goes in a second.
+/// Measures how much of the rate remains while Apple is in trouble, or is sent dead tokens: one
+/// worker of one lane, an Apple that is 60 ms away and takes so many streams that answers are
+/// waited for, and not a core. The rate is that of good devices, from the first request until all
+/// but one in a hundred of them were accepted: what the last few wait for are their back-offs.
+/// Where a part of all is put off these are many: the middle of a longer event says what goes in a
+/// second.
 package struct APNsBench {
   package static let leastAfterGoAways = 0.5
   /// Of five requests three are accepted: where requests are the bound that is all there can be.
@@ -22,14 +23,13 @@ package struct APNsBench {
   private static let latencyMilliseconds = 60
   /// A connection; with two of them a worker sends some 10,000 a second.
   private static let streams = 300
-  /// What Apple's service allows a connection.
   private static let shippedStreams = 1000
   /// One follower in so many has a dead token.
   private static let oneDeadIn = 20
   private static let mostSeconds: UInt64 = 120
   private static let pause = Duration.milliseconds(50)
 
-  /// What Apple does, and what becomes of dead tokens.
+  /// Apple's behaviour in one measurement, and what it does with dead tokens.
   private enum Trial: Int, CaseIterable {
     /// With as many streams and connections as an installation has that sets neither.
     case asShipped, asShippedGoAway
@@ -63,7 +63,7 @@ package struct APNsBench {
       }
     }
 
-    /// Whose good devices it has.
+    /// The trial whose good devices this one sends to.
     var audience: Int { self == .cutAgain ? Trial.cut.rawValue : rawValue }
 
     var script: JSONOutput {
@@ -92,7 +92,7 @@ package struct APNsBench {
     var connections = 0
   }
 
-  /// What one event came to.
+  /// The result of one event.
   private struct Outcome {
     var pace: Pace
     /// Good devices that were never accepted, and those that were more than once.
@@ -127,7 +127,7 @@ package struct APNsBench {
       ], connections: connections)
     defer { stack.close() }
     for run in 1...options.runs {
-      // What a worker has learnt of tokens and of Apple it keeps for an hour.
+      // A worker keeps for an hour what it has learnt of tokens and of Apple.
       try await stack.stopWorker()
       try await stack.startWorker()
       for trial in trials {

@@ -68,7 +68,7 @@ package struct BenchSuite: Sendable {
   }
 }
 
-/// What wrk, run with `--latency`, says at its end.
+/// The report that wrk, run with `--latency`, prints at its end.
 package struct WrkReport: Sendable, Equatable {
   package let requests: Int
   package let requestsPerSecond: Double
@@ -318,10 +318,10 @@ package struct LatencyBench {
   }
 }
 
-/// What binds of devices cost by the HTTP interface: `PUT /v1/users/{user}/devices/{token}`, each
-/// of a user and a token that nobody had, sent by wrk. First as many as there can be on this
-/// machine, which wrk and Redis share; then about half of `leastBindsPerSecond`, where next to
-/// no time is lost in queues.
+/// Measures binds of devices over HTTP: `PUT /v1/users/{user}/devices/{token}`, each of a user and
+/// a token that nobody had, sent by wrk. First as many as there can be on this machine, which wrk
+/// and Redis share; then about half of `leastBindsPerSecond`, where next to no time is lost in
+/// queues.
 package struct APIBench {
   static let leastBindsPerSecond = 20_000.0
   static let p99LimitMilliseconds = 20.0

@@ -95,7 +95,7 @@ package struct ClusterBench {
 
   private static let masters = 3
 
-  /// What some events cost together.
+  /// The cost of some events together.
   private struct Served {
     private var pushes = 0
     private var worker: UInt64 = 0

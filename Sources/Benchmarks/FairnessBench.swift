@@ -7,7 +7,7 @@ import ServerProcesses
 import Terminal
 import Text
 
-/// What an event of usual size feels of a giant that is in progress: the time from its append to
+/// Measures how much a giant in progress delays an event of usual size: the time from its append to
 /// the answer to its last push, beside the giant and without one. Times are those of the
 /// simulator's ledger.
 package struct FairnessBench {

@@ -9,9 +9,10 @@ import ServerProcesses
 import Terminal
 import Text
 
-/// What pushes that cannot be sent cost those that can: devices that Apple puts off for ever, an
-/// environment that cannot be reached, a push whose credentials are refused. Times are those of the
-/// simulator's ledger: from the event's append to the arrival of the last healthy push.
+/// Measures how much pushes that cannot be sent delay those that can: devices that Apple puts off
+/// for ever, an environment that cannot be reached, a push whose credentials are refused. Times are
+/// those of the simulator's ledger: from the event's append to the arrival of the last healthy
+/// push.
 package struct NeighboursBench {
   static let ratioLimit = 2.0
   static let firstPushLimitMilliseconds = 1_000.0
@@ -20,7 +21,7 @@ package struct NeighboursBench {
   /// Of a healthy event beside a refused one.
   private static let smallAudience = 20
 
-  /// What one of each segment's devices, or all of them, are.
+  /// The state of one device of each segment, or of all of them.
   private enum Kind: Int {
     /// All are healthy.
     case healthy = 1

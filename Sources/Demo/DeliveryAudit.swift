@@ -4,7 +4,7 @@ import ServerProcesses
 /// be reached is computed again from the audience's seed, so neither Redis nor the worker can talk
 /// a push away.
 package struct DeliveryAudit: Sendable {
-  /// What ought to become of a device.
+  /// The expected outcome of a device.
   package enum Fate: Sendable {
     /// Gets its push.
     case living

@@ -171,7 +171,7 @@ package struct ExpectedCounters: Sendable, Equatable {
   }
 }
 
-/// What the demo found, for people and for scripts.
+/// The demo's result, for people and for scripts.
 package struct DemoReport {
   package let fanOut: MeasuredFanOut
   package let totals: SyntheticAudience.Totals

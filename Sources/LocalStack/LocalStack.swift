@@ -15,7 +15,7 @@ import Text
 package final class LocalStack {
   /// The app that the devices belong to.
   package static let app = "com.example.live"
-  /// What stands before a streamer's id in the key of a plain set.
+  /// The key of a plain set begins with it; the streamer's id follows.
   package static let plainSetPrefix = "plain-followers:"
 
   /// A fan-out that stands still for so long is given up.
@@ -156,7 +156,7 @@ package final class LocalStack {
     }
   }
 
-  /// What the operating system says of the worker, as long as it runs.
+  /// The worker's memory and CPU time, as long as it runs.
   package func workerUsage() throws(LocalRunError) -> ProcessUsage {
     guard let worker = workers.first, let usage = ProcessUsage.of(worker.processID) else {
       throw LocalRunError(.failed, "the worker's CPU time and memory cannot be read from /proc")

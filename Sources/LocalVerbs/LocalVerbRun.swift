@@ -17,7 +17,7 @@ func localRun(
   }
 }
 
-/// What a local run throws, as the end of a command.
+/// Turns the errors of local runs into the end of a command.
 extension CommandFailure {
   /// Runs what fails as local runs do.
   static func from<T>(

@@ -1,10 +1,9 @@
-/// Bytes appended one behind the other and read by slice. A page of recipients or a batch of
-/// pushes is one arena: nothing is allocated per recipient. Growing moves the bytes, so a pointer
-/// taken from it is good only until the next append; a batch that is being sent is appended to no
-/// more.
+/// Bytes appended one behind the other and read by slice. A page of recipients or a batch of pushes
+/// is one arena: nothing is allocated per recipient. Growing moves the bytes, so a pointer taken
+/// from it is good only until the next append; a batch that is being sent is appended to no more.
 ///
-/// What changes stands behind one constant pointer: each touch of a stored `var` of a class is
-/// checked for exclusive access at run time, which was a third of the cost of rendering.
+/// The parts that change stand behind one constant pointer: each touch of a stored `var` of a class
+/// is checked for exclusive access at run time, which was a third of the cost of rendering.
 package final class ByteArena {
   private struct State {
     var base: UnsafeMutableRawPointer

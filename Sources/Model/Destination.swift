@@ -115,7 +115,7 @@ package struct Destination: Sendable, Hashable {
   /// The environment's, or the platform's when it has but one: what settings, metrics and logs call
   /// it.
   package var name: String { row.environment ?? row.platform.name }
-  /// What members of a user's set of bindings begin with, the colon with it.
+  /// The members of a user's set of bindings begin with it, the colon included.
   package var memberPrefix: String { row.prefix }
 
   /// Nil for no member of ours.

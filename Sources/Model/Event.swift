@@ -1,5 +1,5 @@
-/// What the live backend wrote to Kafka: "streamer X went live". Already validated; every text here
-/// is bounded and free of control characters in the places that reach a header or a Redis key.
+/// The live backend's record "streamer X went live". Already validated; every text here is bounded
+/// and free of control characters in the places that reach a header or a Redis key.
 package struct Event: Sendable, Equatable {
   /// How far the live backend's clock may be ahead of ours.
   package static let clockSkew: Duration = .seconds(10 * 60)

@@ -1,4 +1,4 @@
-/// What is noted of a push, or of a user.
+/// The noted outcome of a push, or of a user.
 package enum NotedFate: Sendable, Equatable {
   case outcome(Outcome)
   /// It left its segment and is tried again later.

@@ -1,6 +1,6 @@
-/// What became of single pushes of one segment, and of users to whom nothing was sent: for whoever
-/// asks later what became of one person's. Pushes that Apple accepted are many and are noted only
-/// where that is asked for. Confined to one lane.
+/// The outcomes of single pushes of one segment, and of users to whom nothing was sent, for later
+/// questions about one person. Pushes that Apple accepted are many and are noted only where that is
+/// asked for. Confined to one lane.
 package final class OutcomeNotes {
   package enum Level: String, Sendable, CaseIterable {
     /// Whatever was not accepted.
@@ -26,7 +26,7 @@ package final class OutcomeNotes {
   /// Of users' ids: 32 for each.
   private static let maximumIDBytes = maximum * 32
 
-  /// What the notes of a segment take at most; each of a lane's places may have them.
+  /// The most that the notes of a segment take; each slot of a lane may have them.
   package static let maximumBytes = maximum * MemoryLayout<Note>.stride + maximumIDBytes
 
   package let level: Level

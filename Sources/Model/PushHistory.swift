@@ -10,8 +10,8 @@ package struct PushHistory: Sendable, Equatable, Hashable {
   package var refusals: UInt8 = 0
   /// It was sent, and nobody knows what Apple did with it.
   package var mayHaveArrived = false
-  /// What of the tries speaks against this push, and not against the server, in hundredths of a
-  /// try.
+  /// The part of the tries that speaks against this push, and not against the server, in hundredths
+  /// of a try.
   package var suspicion: UInt16 = 0
 
   /// A try that speaks against nothing but its push.

@@ -61,7 +61,7 @@ package final class PushLimit {
     lack()
   }
 
-  /// What was leased and not used for a while is void, so that lanes save up for no burst.
+  /// Voids leases that were not used for a while, so that lanes save up for no burst.
   package func expire() {
     guard tokens > 0 else { return }
     tokens = 0

@@ -2,7 +2,7 @@
 /// without an outcome and gets one in a segment of its own.
 package struct Straggler: Sendable, Equatable {
   package let user: String
-  /// What the user's set of bindings holds.
+  /// The member of the user's set of bindings.
   package let member: String
   package let history: PushHistory
   /// Apple asked not to be asked before, in ms since 1970; 0: it did not say. It stands beside the

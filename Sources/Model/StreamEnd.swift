@@ -1,4 +1,4 @@
-/// What the live backend wrote to Kafka when a stream was over: nobody need be told of it any more.
+/// The live backend's record that a stream is over: its fan-outs stop.
 package struct StreamEnd: Sendable, Equatable {
   package let streamer: String
   package let stream: String

@@ -2,8 +2,8 @@
 package enum TopicApp {
   private static let suffixes = Set(PushType.allCases.map(\.topicSuffix)).subtracting([""])
 
-  /// What a topic may be of: itself, as of an app whose name ends as a suffix does, and the app
-  /// before each suffix that it ends in.
+  /// The apps that a topic may belong to: itself, as of an app whose name ends as a suffix does,
+  /// and the app before each suffix that it ends in.
   package static func candidates(of topic: String) -> [String] {
     [topic]
       + suffixes.filter { topic.hasSuffix($0) }.sorted { $0.utf8.count > $1.utf8.count }

@@ -51,7 +51,7 @@ final class CredentialWatch: Sendable {
   }
 }
 
-/// What has changed in the files of the credentials for APNs.
+/// A change in the files of the credentials for APNs.
 package enum CredentialChange: Sendable, Equatable {
   /// It is used from now on. What it is, in words.
   case replaced(String)

@@ -3,7 +3,7 @@ import Kafka
 import Record
 import Telemetry
 
-/// What a worker reports of itself to the dashboards.
+/// A worker's report of itself to the dashboards.
 struct Heartbeat: Sendable {
   let options: PipelineOptions
   let lanes: [Lane]

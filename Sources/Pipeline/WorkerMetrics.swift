@@ -4,9 +4,9 @@ import Keyspace
 import Model
 import Telemetry
 
-/// What a worker measures, as Prometheus reads it: every family. `text` writes their series, all
-/// of them from the start: a series that begins with its first event hides that event. Apple's
-/// refusals alone cannot be known before.
+/// The families of a worker's metrics in Prometheus. `text` writes their series, all of them from
+/// the start: a series that begins with its first event hides that event. Apple's refusals alone
+/// cannot be known before.
 package enum WorkerMetrics {
   static let build = MetricFamily(
     "fanfare_build_info", .gauge, "Always 1; the labels are the versions.",
@@ -220,7 +220,7 @@ package enum WorkerMetrics {
 }
 
 extension WorkerMetrics {
-  /// What a worker says of itself, in Prometheus' text.
+  /// A worker's metrics in Prometheus' text.
   static func text(_ figures: WorkerFigures, isStopping: Bool = false) -> PrometheusText {
     var text = PrometheusText()
     let versions = build.labels.dropFirst().map { figures.libraries[$0] ?? "" }

@@ -168,7 +168,7 @@ package final class ChildProcess: Sendable {
     return text
   }
 
-  /// What has come, when something has; nil at the end.
+  /// The output so far, when there is some; nil at the end.
   package func readSome() -> String? {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {

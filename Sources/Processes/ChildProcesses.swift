@@ -15,7 +15,7 @@ package final class ChildProcesses {
 
   /// How often a wait looks again. A look costs some microseconds.
   private static let pollInterval: Duration = .milliseconds(5)
-  /// What children get between SIGTERM and SIGKILL when a run ends.
+  /// The time of children between SIGTERM and SIGKILL when a run ends.
   private static let grace: Duration = .seconds(5)
   private static let shownLogLines = 12
 

@@ -106,7 +106,7 @@ package final class BrokerForwarder {
 
   package var isFrozen: Bool { gate.isFrozen }
 
-  /// What was kept goes on; what clients have said that are gone since is lost.
+  /// Kept requests go on; those of clients that have left since are lost.
   package func thaw() {
     gate.thaw()
     for relay in Array(relays.values) { relay.goOn() }

@@ -89,7 +89,7 @@ package final class RedisClusterProcess: Sendable {
     (slots * index / count)...(slots * (index + 1) / count - 1)
   }
 
-  /// What a node says of itself and of those that it knows.
+  /// A node's report of itself and of those that it knows.
   package static func lines(of node: RedisServerProcess) throws -> [Substring] {
     try node.cli("CLUSTER", "NODES").split(separator: "\n")
   }

@@ -138,7 +138,7 @@ package struct Settings: Sendable, Equatable {
         certificatePassphraseFile: certificatePassphraseFile)
     }
 
-    /// What proves to Apple who we are: a key and its team, or a certificate.
+    /// Our credentials for Apple: a key and its team, or a certificate.
     package struct Credentials: Sendable, Hashable {
       package var keyFile: String?
       package var keyID: String?
@@ -262,7 +262,7 @@ package struct Settings: Sendable, Equatable {
 }
 
 extension Settings {
-  /// What `fanfare api` serves.
+  /// The settings of `fanfare api`.
   package struct API: Sendable, Equatable {
     package var host = ""
     package var port = 0

@@ -30,7 +30,7 @@ package struct SettingsInput: Sendable {
   }
 }
 
-/// What tells this process from others.
+/// The host's name, which tells this process from others.
 package enum HostName {
   /// Empty when the system does not say.
   package static var current: String {

@@ -267,7 +267,8 @@ struct SettingsLayers {
 
 /// Variables that begin like ours and are not settings.
 enum EnvironmentNames {
-  /// What commands and tests read: the configuration's path, a Kafka installation to test against.
+  /// Variables of commands and tests: the configuration's path, a Kafka installation to test
+  /// against.
   private static let other: Set<String> = ["FANFARE_CONFIG", "FANFARE_KAFKA_HOME"]
 
   /// Kubernetes sets `FANFARE_REDIS_PORT=tcp://10.0.0.1:6379` and its like in every container when

@@ -16,7 +16,7 @@ package enum SettingsLoader {
     layers.readSecretFiles()
     var settings = layers.settings()
     if settings.worker.id.isEmpty { settings.worker.id = workerID(input) }
-    // What the file sets is not missing: it is not known.
+    // A setting in an unreadable file is not missing: it is not known.
     if !layers.fileIsUnread {
       SettingsRules(settings: settings, requirements: input.requirements).check(&layers)
       FileRules(settings: settings).check(

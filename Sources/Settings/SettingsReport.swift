@@ -6,7 +6,7 @@ package struct SettingsReport: Sendable {
   package let findings: [SettingsFinding]
   /// Every key with its value and where it came from, in the table's order.
   package let effective: [EffectiveSetting]
-  /// What could be read, defaults in the place of what is wrong: to go on looking for further
+  /// The readable settings, defaults in the place of faulty ones: to go on looking for further
   /// problems, never to work with.
   package let read: Settings
 

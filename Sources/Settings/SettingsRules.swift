@@ -143,7 +143,7 @@ struct SettingsRules {
         .problem, later("redis.database", cluster, layers), key: "redis.database",
         "must be 0 with redis.cluster: a Redis Cluster has no other")
     }
-    // What the example file says anyway needs no word.
+    // The values of the example file need no warning.
     let usual = Settings.defaults.redis
     let direct = [
       ("redis.host", redis.host != usual.host), ("redis.port", redis.port != usual.port),
@@ -205,7 +205,7 @@ struct SettingsRules {
     checkProxy(&layers)
     checkHosts(&layers)
     let (least, most) = (settings.apns.connectionsPerLane, settings.apns.connectionsPerLaneMaximum)
-    // What the example file says anyway needs no word.
+    // The values of the example file need no warning.
     if most < least, most != Settings.defaults.apns.connectionsPerLaneMaximum {
       let keys = ("apns.connections_per_lane_maximum", "apns.connections_per_lane")
       layers.add(

@@ -1,7 +1,7 @@
 import JSON
 import Terminal
 
-/// What Apple said about channels, explained.
+/// Apple's answer about channels, explained.
 package struct ChannelReport: Sendable {
   private let reply: AppleReply
   private let server: String
@@ -95,8 +95,8 @@ package struct ChannelReport: Sendable {
   }
 }
 
-/// What Apple answers to requests about broadcast channels and to broadcasts, what it means and
-/// what to do ("Handling error responses from Apple Push Notification service").
+/// Apple's answers to requests about broadcast channels and to broadcasts, what they mean and what
+/// to do ("Handling error responses from Apple Push Notification service").
 package struct BroadcastWords: Sendable, Equatable {
   package let status: Int
   package let reason: String

@@ -51,7 +51,7 @@ package struct SinglePush: Sendable, Equatable {
   }
 }
 
-/// What Apple would refuse of any payload, whatever it is sent to.
+/// Flaws that Apple refuses in any payload, whatever it is sent to.
 enum PayloadFlaw {
   /// - Parameters:
   ///   - limit: bytes.

@@ -2,7 +2,7 @@ import Devices
 import Model
 import Record
 
-/// What became of one event for one user, and why.
+/// The outcome of one event for one user, and why.
 package struct Trace: Sendable {
   package let event: String
   package let user: String
@@ -16,7 +16,7 @@ package struct Trace: Sendable {
   package let segment: String?
   package let isSettled: Bool
   package let devices: [TracedDevice]
-  /// What is wrong with what Redis holds of the user.
+  /// Faults in Redis' data about the user.
   package let problems: [String]
   package let ruleNow: SuppressionRule?
   /// Of the template and the profile as they are now.

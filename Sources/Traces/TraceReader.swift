@@ -170,7 +170,7 @@ package enum TraceError: Error, Sendable, Equatable {
   }
 }
 
-/// What a trace looks at beside Redis: the configuration of this process, which workers share if
+/// The configuration of this process, which a trace reads beside Redis and which workers share if
 /// they are configured alike.
 package struct TraceOptions: Sendable {
   package var keyspace: Keyspace
@@ -194,7 +194,7 @@ package struct TraceOptions: Sendable {
   }
 }
 
-/// What a profile says to the rules of this process at one moment, and what of it says nothing.
+/// A profile's values for the rules of this process at one moment, and those that mean nothing.
 struct ProfileView {
   private(set) var suppressedBy: SuppressionRule?
   /// In words for people; without values.
@@ -245,8 +245,7 @@ struct ProfileView {
   }
 }
 
-/// What follows from the facts. A pure machine: whoever reads Redis, and shows what is found, are
-/// others.
+/// Draws conclusions from the facts. A pure machine: others read Redis and show the findings.
 struct TraceExplainer {
   let facts: TraceFacts
   private var status: FanOutStatus { facts.status }
@@ -326,7 +325,7 @@ struct TraceExplainer {
       }
   }
 
-  /// What waited when its segment was settled has its last word once all is over.
+  /// A push that waited when its segment was settled has its outcome once all is over.
   private func of(_ note: TracedPush) -> Finding {
     note.word == "waiting" && (status.state == .done || status.state == .expired)
       ? TraceWords.notKeptAtAll : TraceWords.of(note)
@@ -373,7 +372,7 @@ struct TraceExplainer {
   }
 }
 
-/// What is known of a user and an event, before anything follows from it.
+/// The facts about a user and an event, before any conclusion.
 struct TraceFacts {
   let event: String
   let user: String
@@ -391,7 +390,7 @@ struct TraceFacts {
   var profile = UserProfile()
   /// Why what Redis holds of the user cannot be used.
   var unreadable: String?
-  /// What is wrong with the profile; it counts as not set.
+  /// Faults of the profile; it counts as not set.
   var profileProblems: [String] = []
   /// The rule that keeps events of this streamer from the user at this moment.
   var ruleNow: SuppressionRule?

@@ -4,7 +4,7 @@ import Settings
 import Telemetry
 import Terminal
 
-/// What a process serves to probes and to Prometheus, where the settings want it.
+/// A process' answers to probes and to Prometheus, where the settings want them.
 package struct ProbeService: Sendable {
   private let server: ProbeServer
 

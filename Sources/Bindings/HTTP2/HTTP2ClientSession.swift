@@ -122,7 +122,7 @@ package final class HTTP2ClientSession: HTTP2Session {
       && nghttp2_session_get_stream_remote_window_size(native, stream) >= 0
   }
 
-  /// What the server said last when it took no new streams; nil when it said nothing since.
+  /// The server's last GOAWAY; nil when there was none since the last call.
   package func takeGoAway() -> HTTP2GoAway? {
     guard heard.pointee.goAwayReceived else { return nil }
     defer { goAwayHeard = nil }
@@ -161,7 +161,7 @@ package final class HTTP2ClientSession: HTTP2Session {
 
   package var settingsReceived: Bool { heard.pointee.settingsReceived }
 
-  // MARK: What nghttp2 says
+  // MARK: nghttp2's calls
 
   override func stream(at slot: Int) -> Int32 {
     slot >= 0 && slot < capacity ? slots[slot].stream : 0
@@ -323,12 +323,12 @@ package struct HTTP2Ended {
   package let wasSent: Bool
   /// False: its body did not leave to the end, so that no server can have taken it.
   package let wasWhole: Bool
-  /// What the response said besides its status; nil when that was nothing that is kept.
+  /// The kept parts of the response besides its status; nil when there are none.
   package let content: HTTP2Content?
 }
 
-/// What the session keeps of one request. Lives in a table that never moves, reached by index
-/// without exclusivity checks: this is the hot path.
+/// The session's state of one request. Lives in a table that never moves, reached by index without
+/// exclusivity checks: this is the hot path.
 struct ClientSlot {
   /// 0: free.
   var stream: Int32 = 0

@@ -4,8 +4,8 @@ package struct HTTP2Limits: Sendable {
   /// HPACK table that the peer may fill, and the most that our encoder uses, in bytes (RFC 7541,
   /// 4.2).
   var headerTableBytes = 4096
-  /// What one stream may send before we acknowledge it, in bytes. APNs answers are under 200 bytes,
-  /// its payloads 4,096 or 5,120.
+  /// The bytes that one stream may send before we acknowledge them. APNs answers are under 200
+  /// bytes, its payloads 4,096 or 5,120.
   package var streamWindowBytes = 65_535
   /// The same for all streams of the connection together: 1,000 answers of a few hundred bytes.
   package var connectionWindowBytes = 1 << 20

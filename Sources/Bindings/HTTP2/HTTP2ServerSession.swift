@@ -122,7 +122,7 @@ package final class HTTP2ServerSession: HTTP2Session {
     return nghttp2_submit_response(native, stream, block.native, block.count, &provider) == 0
   }
 
-  // MARK: What nghttp2 says
+  // MARK: nghttp2's calls
 
   override func stream(at slot: Int) -> Int32 {
     slot >= 0 && slot < slots.capacity ? slots[slot].pointee.stream : 0
@@ -197,8 +197,8 @@ package struct HTTP2ServerOptions: Sendable {
   }
 }
 
-/// What a client has said, in the order in which it came. A slot is a small number that belongs to
-/// one request until its `.closed`. Bytes are good until the next call on the session.
+/// One part of a client's request, in the order of arrival. A slot is a small number that belongs
+/// to one request until its `.closed`. Bytes are good until the next call on the session.
 package enum HTTP2Request {
   case began(slot: Int, stream: Int32)
   /// Pseudo-header fields too; trailers are not reported.
@@ -273,8 +273,8 @@ struct ServerSlots {
   }
 }
 
-/// What a client said in one `receive`, until their owner has asked for it all: entries that count
-/// no references, and their bytes behind each other in one block.
+/// The requests of one `receive`, until their owner has taken them all: entries that count no
+/// references, and their bytes behind each other in one block.
 struct RequestLog {
   private enum Kind { case began, field, body, ended, closed }
 
@@ -287,7 +287,7 @@ struct RequestLog {
     var count = 0
   }
 
-  /// What is kept to be used again when everything has been asked for; more is given back.
+  /// A log keeps at most this much for reuse after it was emptied; more is given back.
   private static let keptBytes = 256 * 1024
   private static let keptEntries = 16_384
   /// Sixteen times what a socket gives at once, and as much again for the entries: compression

@@ -1,7 +1,7 @@
 import CNghttp2
 
-// What nghttp2 calls, for both halves: check for nil, find the session and the slot, call one
-// method.
+// The functions that nghttp2 calls, for both halves: check for nil, find the session and the slot,
+// call one method.
 
 func setCallbacks(_ callbacks: OpaquePointer) {
   nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, onBeginFrame)

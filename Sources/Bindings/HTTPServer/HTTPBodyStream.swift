@@ -15,7 +15,7 @@ package final class HTTPBodyStream: @unchecked Sendable {
     case broken
   }
 
-  /// What is kept until it is taken, and one read more.
+  /// The buffer of bytes that were not taken yet, and one read more.
   static let bufferLimitBytes = 256 << 10
 
   private let maximumBytes: Int
@@ -48,8 +48,8 @@ package final class HTTPBodyStream: @unchecked Sendable {
     wake()
   }
 
-  /// What has come since the last call, as soon as there is any; then how it ended, again and
-  /// again. On the loop of the server.
+  /// The next piece, as soon as there is one; after the end, always how the body ended. On the loop
+  /// of the server.
   package func next() async -> Piece {
     if !wasAsked {
       wasAsked = true

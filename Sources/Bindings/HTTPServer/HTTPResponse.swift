@@ -26,7 +26,7 @@ package struct HTTPResponse: Sendable, Equatable {
 }
 
 extension HTTPResponse {
-  /// What stands before the body; nil when a header would be several, or none.
+  /// The bytes before the body; nil when a header would be several, or none.
   /// - Parameters:
   ///   - isLast: the connection ends with it.
   ///   - milliseconds: since 1970.

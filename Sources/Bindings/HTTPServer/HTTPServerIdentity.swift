@@ -1,4 +1,4 @@
-/// What a server shows of itself in TLS.
+/// A server's certificate and key for TLS.
 package struct HTTPServerIdentity: Sendable, Equatable {
   /// The certificate and those between it and the authority's, in PEM.
   package let certificates: String

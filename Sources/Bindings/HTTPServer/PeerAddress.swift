@@ -1,6 +1,6 @@
 import Glibc
 
-/// Who is on the other side: an IPv4 address, or the half of an IPv6 address that names a network.
+/// The other side's address: an IPv4 address, or the half of an IPv6 address that names a network.
 /// A client has as many of the other half as it likes.
 package struct PeerAddress: Hashable, Sendable {
   private let isIPv6: Bool

@@ -1,10 +1,10 @@
 import CRdKafka
 import Glibc
 
-/// What the consumer's callbacks find. All but `log`, which is immutable, is touched on the
+/// The state of the consumer's callbacks. All but `log`, which is immutable, is touched on the
 /// consumer's own thread only: these callbacks run inside its calls.
 final class ConsumerState: CallbackState {
-  /// What happened inside a call and was not yet returned by `poll`.
+  /// Results of a call that `poll` has not returned yet.
   var recorded: [KafkaPoll] = []
   var assigned: Set<KafkaPartition> = []
   var paused: Set<KafkaPartition> = []
@@ -16,7 +16,7 @@ final class ConsumerState: CallbackState {
   private static let committedTimeout = Duration.seconds(1)
   /// Partitions that the group wants back are kept until `giveUp` is called.
   var asksBeforeRevoke = false
-  /// What the group waits for.
+  /// The partitions whose revocation the group waits for.
   var revoking: [KafkaPartition] = []
   /// Whether a broker can be reached; nil before that is known.
   var isReachable: Bool?

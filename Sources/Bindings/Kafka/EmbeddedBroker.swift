@@ -14,7 +14,7 @@ import CRdKafka
 package final class EmbeddedBroker: @unchecked Sendable {
   private let client: OpaquePointer
   private let cluster: OpaquePointer
-  /// What the mock cluster logs concerns nobody.
+  /// The mock cluster's log lines are dropped.
   private let state = CallbackState { _ in }
   /// `127.0.0.1:port`
   package let bootstrapServers: String

@@ -147,7 +147,7 @@ struct AdminClient: ~Copyable {
   }
 }
 
-/// What the callbacks of an `AdminClient` find. `errors` is touched inside `rd_kafka_poll` only.
+/// The state of the callbacks of an `AdminClient`. `errors` is touched inside `rd_kafka_poll` only.
 final class AdminState: CallbackState {
   var errors: [KafkaError] = []
   var isRefused: Bool { errors.contains { $0.code == .authentication } }

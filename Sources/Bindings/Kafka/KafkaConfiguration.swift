@@ -102,7 +102,7 @@ struct KafkaConfiguration: ~Copyable {
       cause: Self.cause(String(nulTerminated: text), of: name))
   }
 
-  /// What librdkafka has for a property by now: for tests of what is set here.
+  /// librdkafka's value of a property now: for tests of our settings.
   mutating func value(of name: String) -> String? {
     var text = [CChar](repeating: 0, count: 512)
     var size = text.count

@@ -62,7 +62,7 @@ package struct KafkaOptions: Sendable, Equatable {
   /// refused.
   package var properties: [String: String] = [:]
 
-  /// What both clients keep at most: what is read ahead and an answer that comes in; what is being
+  /// The most that both clients keep: read-ahead and an answer that arrives; records that are being
   /// written, of which librdkafka has a copy of its own in the requests under way.
   package var maximumMemoryBytes: Int {
     readAheadBytes / 2 * 3 + maximumSendingBytes + Self.requestBytes

@@ -22,7 +22,7 @@ struct PartitionEntry {
 }
 
 extension PartitionEntry {
-  /// What became of a commit. `overall` stands for entries without an error of their own.
+  /// The result of a commit. `overall` stands for entries without an error of their own.
   static func outcome(
     ofCommit entries: [PartitionEntry], overall: rd_kafka_resp_err_t
   ) -> (committed: [KafkaPartition: Int64], failed: [KafkaPartition: Int64], error: KafkaError?) {

@@ -29,7 +29,7 @@ package struct TopicPolicy: Sendable, Equatable {
 }
 
 extension KafkaAdmin {
-  /// What each of these topics does with old records, or why that is not known: it takes the right
+  /// Reads how each of these topics treats old records, or why that is unknown: it takes the right
   /// DescribeConfigs. Blocks for at most `timeout`.
   package func policies(
     of topics: [String], timeout: Duration

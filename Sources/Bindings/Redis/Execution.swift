@@ -9,7 +9,7 @@ final class Execution {
   var timer: LoopTimer?
   /// Added to `timeout` once, where it waits for the look-up of a name.
   var namesTime: Duration?
-  /// What ROLE answers behind the pipeline's own commands; nil when it is not asked.
+  /// The reply to ROLE behind the pipeline's own commands; nil when it is not asked.
   var role: RedisReplies?
   /// Called once, at the end.
   var whenFinished: (() -> Void)?

@@ -6,7 +6,7 @@ package struct RedisCommandTemplate: Sendable {
   let head: [UInt8]
   /// The line end behind the length, and what the argument begins with.
   let middle: [UInt8]
-  /// What the argument ends with, its line end, and the arguments behind it.
+  /// The end of the argument, its line end, and the arguments behind it.
   let tail: [UInt8]
   /// Bytes of the argument without the changing part.
   let fixedKeyBytes: Int

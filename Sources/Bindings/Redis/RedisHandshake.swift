@@ -1,4 +1,4 @@
-/// What is said on a new connection before anything else, and what the answers mean.
+/// The first commands on a new connection, and what their replies mean.
 struct RedisHandshake: Sendable {
   enum Step: Sendable, Equatable {
     case authenticate, selectDatabase, setName, ping, readOnly, replication, role

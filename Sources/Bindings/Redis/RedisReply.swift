@@ -42,7 +42,7 @@ package struct RedisReply {
 
   package var error: RedisErrorReply? { errorText.map { RedisErrorReply($0) } }
 
-  /// What Redis says about a command that it refused; bytes that are no UTF-8 are replaced.
+  /// The text of an error reply; bytes that are no UTF-8 are replaced.
   package var errorText: String? {
     let node = node
     return node.kind == .error ? String(decoding: content(node), as: UTF8.self) : nil

@@ -57,7 +57,7 @@ package struct ScriptArguments: Sendable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// What a script is run on.
+/// The keys and arguments of a script.
 package struct ScriptCall: Sendable {
   package let keys: [String]
   /// ARGV.
@@ -98,7 +98,7 @@ extension RedisClient {
     return try await execute(["EVAL", script.source] + parameters, isLasting: isLasting)
   }
 
-  /// What Redis waits for replicas before it says how many there are: everybody else on the
+  /// Redis waits so long for replicas before it says how many there are: everybody else on the
   /// connection waits as long.
   private static let replicaMilliseconds = 100
 

@@ -11,6 +11,6 @@ final class ReplyAllowance {
     return true
   }
 
-  /// What was admitted is dropped.
+  /// Returns the bytes of replies that were dropped.
   func giveBack(_ bytes: Int) { left += bytes }
 }

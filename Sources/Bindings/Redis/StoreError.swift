@@ -5,7 +5,7 @@ package struct StoreError<Code: StoreErrorCode>: TransientError, Sendable, Equat
 {
   package let code: Code
   package let message: String
-  /// What lies beneath, in words. Never a device token.
+  /// The underlying error, in words. Never a device token.
   package let cause: String?
 
   package init(_ code: Code, _ message: String, cause: String? = nil) {

@@ -7,7 +7,7 @@ import COpenSSL
 package final class ClientCertificate: @unchecked Sendable {
   let certificate: OpaquePointer
   let key: OpaquePointer
-  /// What stands between it and an authority that the server knows.
+  /// The certificates between it and an authority that the server knows.
   let chain: [OpaquePointer]
   package let contents: CertificateContents
 
@@ -80,7 +80,7 @@ package final class ClientCertificate: @unchecked Sendable {
   }
 }
 
-/// What macOS exports as `.p12`.
+/// Reads `.p12` files, as macOS exports them.
 enum PKCS12 {
   /// Certificates and key as PEM, without a passphrase: it never leaves the process.
   static func pem(_ file: [UInt8], passphrase: String) throws(TLSError) -> String {
@@ -114,7 +114,7 @@ enum PKCS12 {
       var cursor = bytes.baseAddress
       return d2i_PKCS12(&store, &cursor, bytes.count) != nil
     }
-    // What cannot be read is freed by the call, which then leaves nil.
+    // The call frees certificates that it cannot read, and then leaves nil.
     guard isRead, let store else { return nil }
     defer { PKCS12_free(store) }
     var key: OpaquePointer?

@@ -6,7 +6,7 @@ import TLS
 /// loop keeps while the socket is watched. Confined to that loop.
 final class ByteStream {
   enum State {
-    /// What is written waits.
+    /// Written bytes wait.
     case unconnected
     case securing, open, closed
   }
@@ -24,10 +24,10 @@ final class ByteStream {
   private var isFlushScheduled = false
   /// The first write error; reported after the received bytes were read.
   private var writeFailure: TransportError?
-  /// What is encrypted at a time at most.
+  /// The most that is encrypted at a time.
   var largestPiece = Connection.usualPiece
   private(set) var sentBytes: UInt64 = 0
-  /// What is read at a time at most: so much may still come after `pauseReading`.
+  /// The most that is read at a time: so much may still come after `pauseReading`.
   var largestRead = Int.max
   var isReadingPaused = false { didSet { updateInterest() } }
   /// The peer writes nothing more; only where the connection goes on then.
@@ -71,11 +71,11 @@ final class ByteStream {
     state = .open
     updateInterest()
     connection?.opened()
-    // What was written before now, and the end of the handshake when the socket was full.
+    // Bytes written before now, and the end of the handshake when the socket was full.
     if pendingBytes > 0 { flush() }
   }
 
-  /// What the socket does not take now is dropped; then the peer reads an end.
+  /// Drops bytes that the socket does not take now; then the peer reads an end.
   func finishWriting() {
     guard state == .open else { return }
     flush()

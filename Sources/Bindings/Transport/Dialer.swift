@@ -84,7 +84,7 @@ final class Dialer {
   }
 
   private func resolved(_ result: Result<[SocketAddress], TransportError>) {
-    // What comes after the end, or after the time for it, is kept by the resolver.
+    // The resolver keeps an answer that comes after the end, or after the time for it.
     guard whenOver != nil, let whenResolved else { return }
     endResolving()
     switch result {
@@ -196,7 +196,7 @@ struct LoopConfined<Value: AnyObject>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-/// What is said to a proxy before the server behind it hears anything: a pure machine.
+/// Asks a proxy for the way, before the server behind it gets anything: a pure machine.
 package struct ProxyTunnel {
   /// Of its answer's head; a page that explains a refusal is not read.
   static let maximumHeadBytes = 16 * 1024

@@ -15,11 +15,11 @@ package struct TransportOptions: Sendable {
   /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own limit
   /// is 15 minutes). Linux then ends the probes by it too, in place of their number.
   var userTimeout: Duration
-  /// What the way leads through; nil: nothing.
+  /// The proxy on the way; nil: none.
   package var proxy: HTTPProxy?
   /// nil: the system's.
   package var network: (any Network)?
-  /// Who knows the server's addresses.
+  /// Resolves the server's name.
   package var names = NameResolver.system
 
   package init(

@@ -111,7 +111,7 @@ struct YAMLEvents: ~Copyable {
     }
   }
 
-  /// What is not printable must not reach a log line.
+  /// Replaces characters that are not printable: they must not reach a log line.
   static func printable(_ text: String) -> String {
     var clean = String.UnicodeScalarView()
     for scalar in text.unicodeScalars.prefix(64) {

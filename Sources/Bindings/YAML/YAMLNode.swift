@@ -49,7 +49,7 @@ package struct YAMLNode: Sendable, Equatable {
 
   package subscript(key: String) -> YAMLNode? { entry(key)?.value }
 
-  /// What an error message calls a node of this kind: "a list", "a mapping", "nothing", "a text".
+  /// The name of this kind in error messages: "a list", "a mapping", "nothing", "a text".
   package var kindName: String {
     switch content {
     case .scalar: isNull ? "nothing" : "a single value"

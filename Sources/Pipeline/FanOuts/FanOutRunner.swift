@@ -14,7 +14,7 @@ final class FanOutRunner {
   /// next one's first segment, and that much is there for all workers to take from. The next window
   /// is written while the last segments of this one are worked on.
   private static let window = 128
-  /// What has begun so long ago is known to the statistics, so that `fanfare fanout list` shows it.
+  /// The statistics know a fan-out that began so long ago, so that `fanfare fanout list` shows it.
   private static let hanging: Duration = .seconds(1)
 
   private let lane: LaneContext
@@ -104,7 +104,7 @@ final class FanOutRunner {
     }
   }
 
-  /// Who is to be told, and why nobody is; both are asked in one go.
+  /// The recipients, or why there are none; both are asked in one go.
   private func audience(
     of event: Event, isolation: isolated any Actor = #isolation
   ) async throws -> (audience: Audience, refusal: String?) {

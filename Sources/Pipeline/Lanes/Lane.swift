@@ -113,7 +113,7 @@ package actor Lane {
     segments.runs.leave { context.deliver.postponeAll(of: $0) }
   }
 
-  /// What is in flight leaves too, a little later: a connection that is well has answered by then.
+  /// Pushes in flight leave too, a little later: a healthy connection has answered by then.
   package func leaveInFlight() { context.deliver.leaveInFlight() }
 
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so

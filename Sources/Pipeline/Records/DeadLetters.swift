@@ -188,7 +188,7 @@ final class DeadLetters {
   }
 }
 
-/// What events and the statistics say of records in the dead letters. Confined to its lane.
+/// Notes records in the dead letters in their events and in the statistics. Confined to its lane.
 final class DeadLetterNotes {
   private let lane: LaneContext
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
@@ -237,7 +237,7 @@ final class DeadLetterNotes {
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.
       guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
-      // What makes a segment a dead letter may stand in the way of this too.
+      // The error that makes a segment a dead letter may prevent this too.
       lane.log.warning(
         "the event does not say that a segment of it is a dead letter",
         ["event": .text(event.id), "error": .text("\(error)")])

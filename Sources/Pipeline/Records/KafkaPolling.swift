@@ -64,7 +64,7 @@ final class KafkaHealth {
   /// No broker can be reached.
   private var isAway = false
   private var hasFailed = false
-  /// What our user may not, in words, until records or partitions come again.
+  /// The permission that our user lacks, in words, until records or partitions come again.
   private var isForbidden: String?
 
   init(options: PipelineOptions) { self.options = options }
@@ -76,7 +76,7 @@ final class KafkaHealth {
       : isForbidden.map { "kafka: \($0)" }
   }
 
-  /// What Kafka has answered.
+  /// Takes an answer of Kafka.
   func observe(_ polled: KafkaPoll) {
     switch polled {
     // Whatever was forbidden is not any more.

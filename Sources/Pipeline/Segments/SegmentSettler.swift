@@ -91,7 +91,7 @@ final class SegmentSettler {
     }
   }
 
-  /// What a failed run has written is nobody's to send.
+  /// Drops the pushes that a failed run has written: nobody may send them.
   func drop(_ run: SegmentRun) async {
     do {
       try await lane.record.drop(run.written.map(\.id), of: run.segment.event)

@@ -183,13 +183,13 @@ final class Stragglers {
   }
 }
 
-/// What the headers of straggler records say, written and read. Confined to its lane.
+/// The headers of straggler records, written and read. Confined to its lane.
 struct StragglerLabels {
   private let lane: LaneContext
 
   init(_ lane: LaneContext) { self.lane = lane }
 
-  /// Who reads a record of an older worker finds out for himself what its headers do not say.
+  /// Fills in labels that the record of an older worker lacks in its headers.
   func complete(of message: KafkaMessage) -> StragglerLabel {
     var label = StragglerLabel(message)
     guard label.route == nil || label.expiresAt == nil,

@@ -13,7 +13,7 @@ extension SettingTable {
   ]
 }
 
-/// What an app's limit of pushes a second may be.
+/// The rule for an app's limit of pushes a second.
 enum PushLimitRule {
   static let maximum = 1_000_000
 

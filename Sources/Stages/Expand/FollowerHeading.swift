@@ -2,7 +2,7 @@ import Keyspace
 import Model
 import Redis
 
-/// What the hash of a streamer's followers says.
+/// The hash of a streamer's followers.
 struct FollowerHeading: Equatable {
   static let fields = ["shards", "generation", "followers"]
   /// Three numbers take less; a field of 100 MB is not read.

@@ -40,7 +40,7 @@ struct FollowerKeys {
     keys = [key]
   }
 
-  /// What of a list is in one part.
+  /// The keys of one part of a list.
   init(
     part: (index: Int, count: Int), of list: String, _ heading: FollowerHeading,
     keyspace: Keyspace

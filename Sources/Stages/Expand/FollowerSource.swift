@@ -36,7 +36,7 @@ final class FollowerSource {
   /// How often reading began again, because Redis was restarted under a scan or the followers were
   /// resharded.
   private(set) var restarts = 0
-  /// What `readAhead` has read.
+  /// The batch of `readAhead`.
   private var ahead: FollowerBatch?
 
   /// - Parameter followers: as the heading of a shard says; nil when it was not read.
@@ -141,7 +141,7 @@ final class FollowerSource {
       guard error.code == .replyTooLarge else { throw ExpandError(error) }
       return nil
     }
-    // What is not as it should be is told of by the commands that come then.
+    // The next commands report a key that is not as it should be.
     reading = .unknown
     guard replies[0].kind == .array, replies[0].count == 2, replies[0][0].text == "0",
       replies[0][1].kind == .array

@@ -12,7 +12,7 @@ package struct PageBuilder {
   private let parser: BindingParser
   private let maximumFieldBytes: Int
   private let keyspace: Keyspace
-  /// What stands before the page's fields in the reply to HMGET.
+  /// The values before the page's fields in the reply to HMGET.
   private let ruleFields: [RuleField]
   /// Whether each user's third reply says when their devices were bound, and only the newest stays.
   private let picksNewest: Bool
@@ -232,7 +232,7 @@ package struct PageBuilder {
     return isSound
   }
 
-  /// What neither SMEMBERS nor HMGET answers.
+  /// The error for a reply that neither SMEMBERS nor HMGET gives.
   private func unsound(
     _ user: String, bindings: RedisReply, profile: RedisReply
   ) -> ExpandError {

@@ -53,7 +53,7 @@ struct CloudEvent {
 
   private init(_ headers: [KafkaHeader]) throws(IngestError) {
     for header in headers {
-      // What the value is written in, its parser has found out.
+      // The parser has found out the encoding of the value.
       guard let name = Self.attributeName(of: header), let bytes = header.value,
         Self.attributeNames.contains(name), name != "datacontenttype"
       else { continue }

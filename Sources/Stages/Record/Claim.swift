@@ -43,7 +43,7 @@ extension RecordStage {
         "parent": segment.stragglers?.parent ?? "",
       ])
     let result = try Self.result(reply)
-    // Who settled it may not have lived to tell the statistics.
+    // The worker that settled it may have died before it told the statistics.
     if result == .settled {
       try await keepSettled(event)
       try await handOver(event, now: now)
@@ -102,7 +102,8 @@ extension RecordStage {
     return try Self.renewals(reply, of: claims.count)
   }
 
-  /// What is no answer must not be taken for another worker's claim: pushes would be sent twice.
+  /// A reply that is no answer must not be taken for another worker's claim: pushes would be sent
+  /// twice.
   static func renewals(
     _ reply: RedisReply, of count: Int
   ) throws(RecordError) -> [Renewal] {

@@ -35,7 +35,7 @@ extension RecordStage {
       script, keys: keys, arguments: common + own, list: list, isLasting: true)
   }
 
-  /// What became of a segment's pushes, as scripts take it.
+  /// The outcomes of a segment's pushes as arguments of scripts.
   /// - Parameter known: keys that the script has before these.
   func notes(
     of tally: SegmentTally, _ segment: Segment, known: Int = 7

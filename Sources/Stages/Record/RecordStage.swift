@@ -159,7 +159,7 @@ extension RecordStage {
   }
 }
 
-/// What `RecordStage.expire` did with a stale event.
+/// The result of `RecordStage.expire` for a stale event.
 package enum Expiry: Sendable, Equatable {
   case recorded
   case alreadyRecorded
@@ -169,7 +169,7 @@ package enum Expiry: Sendable, Equatable {
   case duplicate
 }
 
-/// What became of a segment's tally.
+/// The result of settling a segment.
 package enum Settlement: Sendable, Equatable {
   case recorded(SettledSegment)
   /// Another run has recorded this segment: it is settled all the same.
@@ -203,7 +203,7 @@ package struct SettledSegment: Sendable, Equatable {
 }
 
 extension RecordStage {
-  /// What time it is by Redis' clock, which all workers share, in ms since 1970.
+  /// Redis' clock, which all workers share, in ms since 1970.
   package func time() async throws(RecordError) -> Int64 {
     let reply = try await execute(["TIME"])
     guard reply.count == 2, let seconds = Int64(reply[0].text ?? ""),
@@ -215,7 +215,7 @@ extension RecordStage {
 }
 
 extension RecordStage {
-  /// What a dashboard shows of a worker: fields of `ff:worker:<id>`, which vanish when it beats no
+  /// Writes the fields of `ff:worker:<id>` for dashboards, which vanish when the worker beats no
   /// more. Returns the instance whose fields these took the place of: nil for the first beat.
   @discardableResult
   package func heartbeat(
@@ -277,14 +277,14 @@ extension RecordStage {
   }
 }
 
-/// What Apple takes and refuses of each topic and environment, as one lane sees it over time: a
-/// pure machine.
+/// Watches how much Apple takes and refuses of each topic and environment, as one lane sees it over
+/// time: a pure machine.
 ///
 /// It decides whether tokens that Apple calls unusable may be quarantined. A wrong environment or
 /// app makes Apple refuse every token of it, in many small fan-outs as well as in a large one, so
-/// what counts is what Apple takes of the same topic and environment, not how many tokens of one
-/// segment it refuses. Whether tokens may be removed that Apple calls gone is decided for all lanes
-/// together (`RemovalScript`); what this lane has seen of others is reported with them.
+/// Apple's answers for the same topic and environment count, not the number of tokens of one
+/// segment that it refuses. Whether tokens may be removed that Apple calls gone is decided for all
+/// lanes together (`RemovalScript`); this lane reports the answers that it has seen with them.
 struct TokenRemovalJudge: Sendable, Equatable {
   private struct Place: Hashable {
     let topic: String
@@ -300,7 +300,7 @@ struct TokenRemovalJudge: Sendable, Equatable {
     var since: Int64
   }
 
-  /// What is older counts half, and so on: a configuration that was right yesterday proves little.
+  /// Older answers count half, and so on: a configuration that was right yesterday shows little.
   static let halfLifeMilliseconds: Int64 = 10 * 60 * 1000
   /// Topics times environments at most; the least watched one goes.
   static let maximumPlaces = 256

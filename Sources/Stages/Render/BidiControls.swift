@@ -49,7 +49,7 @@ enum BidiControls {
   private struct Unpaired {
     /// Opened, and nothing ends it.
     var unending: Set<Int> = []
-    /// What ends nothing, and what ended with the isolate around it.
+    /// Controls that end nothing, and those that ended with the isolate around them.
     var others: Set<Int> = []
 
     init(of text: String) {

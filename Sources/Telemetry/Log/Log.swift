@@ -208,11 +208,11 @@ package struct LogOptions: Sendable {
 }
 
 /// Keeps a message that comes again and again from filling the log: within a window the first few
-/// are written, the rest counted and summed up when the window ends. A pure machine; time is
-/// passed in.
+/// are written, the rest counted and summed up when the window ends. A pure machine; time is passed
+/// in.
 ///
-/// What is said of one event is no repetition of what was said of another: an operator who looks
-/// for one event's lines must find them.
+/// A line about one event does not repeat a line about another: an operator who looks for one
+/// event's lines must find them.
 struct RepeatLimiter {
   struct Key: Hashable {
     let level: LogLevel

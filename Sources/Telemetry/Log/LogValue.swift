@@ -1,6 +1,6 @@
 import Text
 
-/// What a field may hold. There is no case for raw tokens: a `TokenLabel` is what can be logged of
+/// The value of a field. There is no case for raw tokens: a `TokenLabel` is the loggable form of
 /// one.
 package enum LogValue: Sendable, Equatable {
   case text(String)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a worker counts. Sums over its life; never goes down.
+/// A worker's counters. Sums over its life; never go down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsDeadLettered, eventsExpired, eventsDuplicate, eventsResumed
   case eventsStopped, eventsWithoutAudience, streamsEnded

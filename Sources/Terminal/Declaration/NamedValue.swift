@@ -1,4 +1,4 @@
-/// What `NAME=VALUE` on the command line says. The value may be empty and hold further `=`.
+/// The argument `NAME=VALUE` of the command line. The value may be empty and hold further `=`.
 package struct NamedValue: Sendable, Equatable {
   package let name: String
   package let value: String

@@ -18,7 +18,7 @@ package struct OptionDeclaration: Sendable {
   var takesValue: Bool { kind != .flag }
 }
 
-/// What can be in a verb's list of options: an `Option` of any type.
+/// An element of a verb's list of options: an `Option` of any type.
 package protocol DeclaredOption: Sendable {
   var declaration: OptionDeclaration { get }
 }

@@ -38,7 +38,7 @@ package struct Program: Sendable {
     return found
   }
 
-  /// What every level takes without declaring it.
+  /// The options of every level that need no declaration.
   static let builtIn: [OptionDeclaration] = [
     Option(flag: "help", short: "h", help: "Show this help").declaration
   ]

@@ -36,7 +36,8 @@ package struct LineReader: ~Copyable {
       isOwned = false
       return
     }
-    // Who can be interrupted does not wait here for somebody to write to a pipe, but below.
+    // A reader that can be interrupted does not wait here for somebody to write to a pipe, but
+    // below.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | (signals == nil ? 0 : O_NONBLOCK))
     isOwned = true
     guard descriptor >= 0 else {

@@ -32,7 +32,7 @@ package final class ReadyFile: Sendable {
     return nil
   }
 
-  /// What went wrong, or nil. Nothing after `end`, and not before it is healthy.
+  /// The error, or nil. Nothing after `end`, and not before it is healthy.
   package func appear() -> String? {
     state.withLock { state in
       state.isReady = true

@@ -1,4 +1,4 @@
-/// Who serves a cluster's slots, for people.
+/// The nodes that serve a cluster's slots, for people.
 package struct RedisClusterState: Sendable {
   package let masters: [(master: RedisMaster, slots: Int)]
   /// Slots that nobody serves, such as `0-99, 5461`; nil when all are served.

@@ -36,8 +36,8 @@ extension RecordStage {
     }
   }
 
-  /// What stops each of the fan-outs; nil where nothing does. Those of which Redis did not say are
-  /// left out.
+  /// The pause or cancellation of each fan-out; nil where there is none. Those of which Redis did
+  /// not say are left out.
   package func brakes(of events: [String]) async throws(RecordError) -> [String: Brake?] {
     let replies = try await ask(ofEach: events) { ["HGET", $0, "brake"] }
     var brakes: [String: Brake?] = [:]

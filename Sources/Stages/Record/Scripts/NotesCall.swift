@@ -2,7 +2,7 @@ import Keyspace
 import Model
 import Redis
 
-/// What `notes.lua` takes, which keeps what became of single pushes in the same step as the
+/// The arguments of `notes.lua`, which keeps the outcomes of single pushes in the same step as the
 /// counters of their segment.
 struct NotesCall {
   var keys: [String] = []

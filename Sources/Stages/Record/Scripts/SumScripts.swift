@@ -40,7 +40,7 @@ extension RecordStage {
           "maximum_entries": String(Keyspace.statsEventsMaximumEntries),
         ], list: (0..<sums.count).map { sums[$0].text ?? "" }, isLasting: true)
     } catch {
-      // What Redis never takes holds up no segment.
+      // Sums that Redis never takes hold up no segment.
       guard error.code == .redis(.unsupported) || error.code == .redis(.wrongType) else {
         throw error
       }

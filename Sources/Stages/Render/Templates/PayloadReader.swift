@@ -222,7 +222,7 @@ struct ActivityStateCheck {
     "duration", "elapsed", "remaining", "timestamp", "price", "amount",
   ]
 
-  /// What a member of such a name usually is: `isLive`, `viewer_count`, `startedAt`.
+  /// The usual type of a member with such a name: `isLive`, `viewer_count`, `startedAt`.
   private static func type(named name: String) -> ValueType? {
     let words = words(of: name)
     guard let first = words.first, let last = words.last else { return nil }

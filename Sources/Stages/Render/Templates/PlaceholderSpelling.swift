@@ -64,7 +64,7 @@ struct PlaceholderSpelling {
     return nil
   }
 
-  /// What other template languages have behind a bar.
+  /// Whether other template languages have this behind a bar.
   static func isNoFallback(_ fallback: String) -> Bool {
     let word = fallback.drop { $0 == " " }
     return word.hasPrefix("default:") || word.hasPrefix("default(")
