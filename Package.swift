@@ -106,7 +106,9 @@ let bindings: [Target] = [
 
 /// No stage imports another.
 let stages: [Target] = [
-  stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
+  stage(
+    "Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"],
+    resources: [.embedInCode("event.schema.json")]),
   stage("Expand", ["Keyspace", "Model", "Redis", "Rules"], resources: scripts),
   stage("Render", ["JSON", "Model", "Text"]),
   stage(
