@@ -76,19 +76,6 @@ struct KafkaConfiguration: ~Copyable {
 
   mutating func setAll(_ properties: [String: String]) throws(KafkaError) {
     for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
-      if let why = KafkaOptions.reserved[name] {
-        throw KafkaError(
-          code: .configuration,
-          message: "Kafka property \(name) cannot be set: \(why); take it out of the properties")
-      }
-      if name == "partition.assignment.strategy", value.contains("cooperative"),
-        !KafkaVersion.allowsCooperativeAssignor
-      {
-        throw KafkaError(
-          code: .configuration,
-          message: "librdkafka \(KafkaVersion.string) loses assignments with cooperative-sticky; "
-            + "use range,roundrobin or librdkafka 2.10 and later")
-      }
       try set(name, value)
     }
   }

@@ -51,8 +51,7 @@ package final class KafkaConsumer {
   /// Gives back what `.revoking` named; what happened then comes out of `poll`.
   package func giveUpRevoked() {
     guard !isClosed, !state.revoking.isEmpty else { return }
-    let list = PartitionList(state.revoking)
-    state.giveUp(client, state.revoking, list.handle)
+    state.giveUp(client, state.revoking)
   }
 
   package var assignment: Set<KafkaPartition> { isClosed ? [] : state.assigned }
@@ -158,15 +157,12 @@ package final class KafkaConsumer {
     let list = PartitionList(ours)
     let error = rd_kafka_commit(client, list.handle, 1)
     guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-    state.recorded.append(
-      .commitFailed(ours, KafkaError(error, doing: "committing offsets")))
+    state.recorded.append(.commitFailed(ours, KafkaError(error, doing: "committing offsets")))
   }
 
   /// Commits and blocks for the answer, for at most `timeout`. Throws the first error when any
   /// partition failed, or is not ours.
-  package func commitNow(
-    _ offsets: [KafkaPartition: Int64], timeout: Duration
-  ) throws(KafkaError) {
+  package func commitNow(_ offsets: [KafkaPartition: Int64], timeout: Duration) throws(KafkaError) {
     guard !offsets.isEmpty else { return }
     try checkOpen("committing offsets")
     let ours = state.ours(client, offsets)
@@ -323,7 +319,7 @@ final class LagReader: @unchecked Sendable {
     }
   }
 
-  /// Asks nothing more. What is being asked goes on for as long as Kafka may take for one answer.
+  /// Asks nothing more. A question under way goes on for as long as Kafka may take for one answer.
   func cancel() { state.withLock { $0.isCancelled = true } }
 
   /// Returns when nothing is asked any more.
@@ -340,8 +336,7 @@ final class LagReader: @unchecked Sendable {
     let committed = PartitionList(partitions)
     var lags: [KafkaPartition: Int64] = [:]
     if !partitions.isEmpty,
-      rd_kafka_committed(
-        client, committed.handle, Int32(clamping: Self.timeout.wholeMilliseconds))
+      rd_kafka_committed(client, committed.handle, Int32(clamping: Self.timeout.wholeMilliseconds))
         == RD_KAFKA_RESP_ERR_NO_ERROR
     {
       for entry in PartitionEntry.all(in: committed.handle) {

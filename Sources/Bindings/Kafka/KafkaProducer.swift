@@ -137,8 +137,7 @@ package final class KafkaProducer: @unchecked Sendable {
     continuation.resume(returning: .failure(error))
   }
 
-  private static let closed = KafkaError(
-    code: .closed, message: "sending: the producer is closed")
+  private static let closed = KafkaError(code: .closed, message: "sending: the producer is closed")
 }
 
 /// `@unchecked Sendable`: librdkafka guards its topics; `close` destroys the handle, once.
@@ -397,9 +396,7 @@ struct OutgoingRecord {
   }
 
   /// Enqueues a copy. Never blocks. When it fails, librdkafka has taken nothing.
-  func produce(
-    _ client: OpaquePointer, opaque: UnsafeMutableRawPointer
-  ) -> rd_kafka_resp_err_t {
+  func produce(_ client: OpaquePointer, opaque: UnsafeMutableRawPointer) -> rd_kafka_resp_err_t {
     guard let list = makeHeaders() else { return RD_KAFKA_RESP_ERR__INVALID_ARG }
     let code = topic.withCString { topicName in
       Self.withBytes(of: key) { key in

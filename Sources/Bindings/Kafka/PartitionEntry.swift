@@ -6,16 +6,13 @@ struct PartitionEntry {
   let offset: Int64
   let error: rd_kafka_resp_err_t
 
-  static func all(
-    in list: UnsafePointer<rd_kafka_topic_partition_list_t>?
-  ) -> [PartitionEntry] {
+  static func all(in list: UnsafePointer<rd_kafka_topic_partition_list_t>?) -> [PartitionEntry] {
     guard let list, let elements = list.pointee.elems else { return [] }
     return (0..<Int(list.pointee.cnt)).compactMap { index in
       let element = elements[index]
       guard let topic = element.topic else { return nil }
       return PartitionEntry(
-        partition: KafkaPartition(
-          topic: String(cString: topic), partition: element.partition),
+        partition: KafkaPartition(topic: String(cString: topic), partition: element.partition),
         offset: element.offset, error: element.err)
     }
   }

@@ -13,8 +13,8 @@ package struct TopicPolicy: Sendable, Equatable {
     self.retentionBytes = retentionBytes
   }
 
-  /// By the names and values of a topic's configuration. What is only compacted throws nothing away
-  /// for its age.
+  /// By the names and values of a topic's configuration. A topic that is only compacted throws
+  /// nothing away for its age.
   init(_ entries: [String: String]) {
     let policies = (entries["cleanup.policy"] ?? "delete").split(separator: ",")
     let deletes = policies.contains("delete")
