@@ -160,7 +160,7 @@ let rooms: [Target] = [
       "Record", "Redis", "Rules", "Telemetry", "Text", "Threads", "TLS", "Traces",
     ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
-  room("Settings", ["JSON", "Text", "YAML"]),
+  room("Settings", ["Text", "YAML"]),
   room(
     "SingleRequests",
     [

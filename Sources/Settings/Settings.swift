@@ -1,6 +1,6 @@
-/// Everything that can be configured, read, defaulted and validated, as plain values. What a field
-/// means, its bounds and its default are in the table of keys (`SettingTable`), which fills it;
-/// the names here are the keys' names.
+/// Everything that can be configured, read, defaulted and validated, as plain values. The meaning
+/// of a field, its bounds and its default are in the table of keys (`SettingTable`), which fills
+/// it; the names here are the keys' names.
 package struct Settings: Sendable, Equatable {
   package var kafka = Kafka()
   package var redis = Redis()

@@ -25,9 +25,7 @@ package enum SettingsLoader {
     if input.denyWarnings {
       for index in layers.findings.indices { layers.findings[index].severity = .problem }
     }
-    return SettingsReport(
-      findings: layers.findings, effective: layers.effectiveSettings(workerID: settings.worker.id),
-      read: settings)
+    return SettingsReport(findings: layers.findings, read: settings)
   }
 
   private static func directory(of file: String?) -> String {

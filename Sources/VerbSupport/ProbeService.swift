@@ -19,8 +19,7 @@ package struct ProbeService: Sendable {
     metrics: @escaping @Sendable () async -> PrometheusText
   ) async throws(CommandFailure) -> ProbeService? {
     guard let options = Assembly.probeOptions(settings) else { return nil }
-    let server = ProbeServer(
-      options: options, health: health, ticks: ticks, metrics: metrics)
+    let server = ProbeServer(options: options, health: health, ticks: ticks, metrics: metrics)
     do {
       let port = try await server.start()
       log.info(

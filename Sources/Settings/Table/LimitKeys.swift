@@ -22,8 +22,7 @@ enum PushLimitRule {
       $0.isASCIIWord || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
     }
     guard isBundleID, !app.isEmpty else {
-      return SettingComplaint(
-        "`\(app)` must be a bundle id: letters, digits, '.' and '-'")
+      return SettingComplaint("`\(app)` must be a bundle id: letters, digits, '.' and '-'")
     }
     guard let pushes = Int(value), (1...maximum).contains(pushes) else {
       return SettingComplaint("`\(app)` must have a whole number from 1 to \(maximum)")
