@@ -290,8 +290,8 @@ let supports: [Target] = [
   support(
     "Fixtures", path: "Tests/Fixtures",
     [
-      "EventLoop", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads",
-      "TLS", "Transport",
+      "EventLoop", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry", "Terminal",
+      "Text", "Threads", "TLS", "Transport",
     ]),
   // Every parser of foreign bytes under one name each, with what must hold of what it reads.
   support(
@@ -429,7 +429,7 @@ let testTargets: [Target] = [
       "Telemetry", "Text", "TLS", "Transport",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
-  tests("TerminalTests", ["Terminal", "Threads"]),
+  tests("TerminalTests", ["Fixtures", "Terminal", "Threads"]),
   tests(
     "APNsSimulatorTests",
     [

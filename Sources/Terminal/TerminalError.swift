@@ -1,12 +1,10 @@
-/// A mistake in a command line or in its declaration. The message says what to type instead.
+/// A mistake in a command line. The message says what to type instead.
 package struct TerminalError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: Sendable, Equatable {
     case unknownVerb, missingVerb
     case unknownOption, repeatedOption, missingOption
     case missingValue, unexpectedValue, invalidValue
     case missingArgument, unexpectedArgument
-    /// Not the user's fault: the declaration contradicts itself (`Program.validate`).
-    case declaration
   }
 
   package let code: Code

@@ -6,14 +6,14 @@ package struct OptionDeclaration: Sendable {
   package let kind: ValueKind
   let valueName: String
   package let help: String
-  let defaultText: String?
+  package let defaultText: String?
   /// The environment variable or configuration key that says the same, as a hint for readers of
   /// help.
   package let environment: String?
   package let isRequired: Bool
   let isRepeatable: Bool
   package let isHidden: Bool
-  let check: @Sendable (String) throws(ValueRefusal) -> Void
+  package let check: @Sendable (String) throws(ValueRefusal) -> Void
 
   var takesValue: Bool { kind != .flag }
 }
