@@ -8,11 +8,6 @@ package enum LogValue: Sendable, Equatable {
   case double(Double)
   case bool(Bool)
   case token(TokenLabel)
-
-  /// Bytes from outside; what is not UTF-8 becomes U+FFFD.
-  package static func bytes(_ bytes: UnsafeRawBufferPointer) -> LogValue {
-    .text(String(decoding: bytes.prefix(LogLineWriter.maximumScrubbedBytes * 2), as: UTF8.self))
-  }
 }
 
 extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral,

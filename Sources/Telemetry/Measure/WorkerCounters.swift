@@ -69,8 +69,7 @@ package struct WorkerSnapshot: Sendable, Equatable {
   package fileprivate(set) var rejections = [Int](
     repeating: 0, count: WorkerCounters.maximumReasons)
   /// By the number of their reason's code.
-  package fileprivate(set) var deadLetters = [Int](
-    repeating: 0, count: WorkerCounters.maximumCodes)
+  package fileprivate(set) var deadLetters = [Int](repeating: 0, count: WorkerCounters.maximumCodes)
 
   package init() {}
 
