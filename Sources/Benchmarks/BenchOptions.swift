@@ -11,9 +11,7 @@ package struct BenchOptions: Sendable {
   let templates: String
   let talk: Console
 
-  package init(
-    runs: Int, pushes: Int, events: Int, lanes: Int, templates: String, talk: Console
-  ) {
+  package init(runs: Int, pushes: Int, events: Int, lanes: Int, templates: String, talk: Console) {
     self.runs = runs
     self.pushes = pushes
     self.events = events

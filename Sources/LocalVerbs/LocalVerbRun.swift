@@ -1,3 +1,4 @@
+import LocalStack
 import Processes
 import Terminal
 import VerbSupport
@@ -14,6 +15,27 @@ func localRun(
     try await LocalRun.run(
       name, isInterrupted: { signals.isRaised },
       keepDirectory: keepsDirectory ? { errors.line("Kept: \($0)") } : nil, body)
+  }
+}
+
+/// The flags of verbs that run the whole system on this machine.
+enum LocalFlags {
+  static let json = Option(
+    flag: "json",
+    help: "Print one JSON object on standard output, and everything else on standard error")
+  static let lanes = Option(
+    "lanes", .integer(in: 0...256), default: 0,
+    help: "The worker's lanes; 0 means one for each core")
+  static let templates = Option<String?>(
+    "templates", .path, value: "DIR",
+    help: "The directory of go-live.yaml; by default the one that comes with Fanfare")
+
+  static func templateDirectory(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> String {
+    try await CommandFailure.from { () async throws(LocalRunError) in
+      try TemplateDirectory.find(invocation[templates])
+    }
   }
 }
 
