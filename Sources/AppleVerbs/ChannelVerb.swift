@@ -154,8 +154,7 @@ package enum ChannelVerb {
       let text = try CommandFile.text(path, maximumBytes: 64 << 10)
       return (try bundle(invocation), text, PushType.liveactivity.usualPriority)
     case (nil, .some):
-      let rendered = try TemplateFlags.rendered(
-        invocation, apple, app: invocation[app], now: now)
+      let rendered = try TemplateFlags.rendered(invocation, apple, app: invocation[app], now: now)
       guard rendered.headers.pushType == .liveactivity else {
         throw CommandFailure(
           .usage,
@@ -182,8 +181,7 @@ package enum ChannelVerb {
     let reply = await SingleRequest.ask(
       request, on: proven.route, authorization: proven.authorization,
       timeout: invocation[RequestFlags.timeout])
-    let report = ChannelReport(
-      reply, of: request, server: "\(environment.name), \(route.endpoint)")
+    let report = ChannelReport(reply, of: request, server: "\(environment.name), \(route.endpoint)")
     if invocation[RequestFlags.json] {
       invocation.output.line(report.json.serialized())
     } else {

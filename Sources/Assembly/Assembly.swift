@@ -111,8 +111,7 @@ package enum Assembly {
   }
 
   package static func expandOptions(_ settings: Settings) -> ExpandOptions {
-    ExpandOptions(
-      pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
+    ExpandOptions(pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
   }
 
   /// - Parameter report: hears what an operator should know, from any lane.
@@ -219,9 +218,7 @@ extension Assembly {
     }
   }
 
-  private static func traceOptions(
-    _ settings: Settings, _ rules: RecipientRules
-  ) -> TraceOptions {
+  private static func traceOptions(_ settings: Settings, _ rules: RecipientRules) -> TraceOptions {
     let directory = settings.templates.directory
     return TraceOptions(
       keyspace: keyspace(settings), ingest: ingestOptions(settings),
@@ -276,16 +273,14 @@ enum ZoneDirectory {
 
 /// Reads the files that settings name: the templates, time zones.
 extension Assembly {
-  /// Reads the time zones when hours may be quiet. What changes in them later is known to the next
-  /// process.
+  /// Reads the time zones when hours may be quiet. The next process sees later changes.
   package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {
     var rules = RecipientRules(
       mutesStreamers: settings.rules.mutedStreamers,
       picksNewestDevice: settings.rules.devices == .newest,
       eventsPerHour: settings.rules.eventsPerHour > 0 ? settings.rules.eventsPerHour : nil)
     if settings.rules.quietHours {
-      let clocks = ZoneDirectory.read(
-        ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)
+      let clocks = ZoneDirectory.read(ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)
       guard !clocks.isEmpty else {
         throw problem(
           "rules.quiet_hours", "needs time zones, and \(ZoneDirectory.path) has none",

@@ -7,7 +7,7 @@ import Telemetry
 import Versions
 
 extension Assembly {
-  /// Everything a worker is made of. What throws has looked at a file; nothing has connected.
+  /// Everything a worker is made of. Functions that throw read files; nothing has connected.
   /// - Parameter version: what the worker says of itself in its heartbeat.
   package static func pipelineOptions(
     _ settings: Settings, version: String, log: Log
@@ -90,9 +90,7 @@ extension Assembly {
   }
 
   /// How many a worker has.
-  package static func lanes(
-    _ settings: Settings, _ limits: ProcessLimits = .current
-  ) -> Int {
+  package static func lanes(_ settings: Settings, _ limits: ProcessLimits = .current) -> Int {
     settings.lanes.count == 0 ? limits.processors : settings.lanes.count
   }
 

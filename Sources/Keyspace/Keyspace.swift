@@ -80,7 +80,7 @@ extension Keyspace {
   package func bound(user: String) -> String { "\(dataPrefix){u:\(user)}:bound" }
 
   /// HASH: binding member → why Apple refused its token for good, and when; of one that was pruned
-  /// also when it was bound. A new login takes it out. What was pruned stays for
+  /// also when it was bound. A new login takes it out. Pruned devices stay for
   /// `prunedLifetimeSeconds`, `prunedMaximum` devices at most.
   package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}\(Self.setAside)" }
 
@@ -108,7 +108,7 @@ extension Keyspace {
     deviceKeys(user: user) + [moves(user: user)]
   }
 
-  /// The keys of a user that go when the user is forgotten, devices first. What is left is `moves`,
+  /// The keys of a user that go when the user is forgotten, devices first. The key `moves` is left,
   /// by which a step that comes late knows that it does: it ends by itself.
   package func forgottenKeys(user: String) -> [String] {
     deviceKeys(user: user) + [
@@ -430,4 +430,12 @@ extension Keyspace {
     guard let text = String(validating: bytes, as: UTF8.self) else { return false }
     return text.unicodeScalars.allSatisfy { $0.value < 0x80 || $0.value > 0x9F }
   }
+}
+
+/// Lua that scripts of several modules begin with.
+package enum SharedLua {
+  /// `wrong(key, type)`.
+  package static let types = PackageResources.types_lua
+  /// `forbidden(commands)`.
+  package static let permissions = PackageResources.permissions_lua
 }

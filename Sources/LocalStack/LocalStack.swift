@@ -133,8 +133,7 @@ package final class LocalStack {
   /// another to write it.
   package func startWorker() async throws(LocalRunError) {
     let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
-    workers.append(
-      try await LocalServers.worker(processes, configuration: configuration, id: id))
+    workers.append(try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1
     try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {
       AudienceRow(user: "\($0)", profile: [], bindings: [], boundAt: 0)
@@ -228,8 +227,7 @@ package final class LocalStack {
   }
 
   package func deadLetters() async throws(LocalRunError) -> Int {
-    let replies = try await send(
-      RedisPipeline(["HGET", keyspace.statsTotal, "dead_letters"]))
+    let replies = try await send(RedisPipeline(["HGET", keyspace.statsTotal, "dead_letters"]))
     return replies[0].decimal.map { Int($0) } ?? 0
   }
 
@@ -304,9 +302,7 @@ package struct WorkerFile {
   private static let closedPort = 1
 
   private var redisText: String {
-    guard !redis.clusterNodes.isEmpty else {
-      return "  host: \(redis.host)\n  port: \(redis.port)"
-    }
+    guard !redis.clusterNodes.isEmpty else { return "  host: \(redis.host)\n  port: \(redis.port)" }
     let nodes = redis.clusterNodes.map { "\"\($0)\"" }.joined(separator: ", ")
     return "  cluster: [\(nodes)]"
   }

@@ -3,8 +3,8 @@
 package struct PushHistory: Sendable, Equatable, Hashable {
   /// Answers that asked for another try: 429, 5xx, a refused stream.
   package var tries: UInt16 = 0
-  /// Connections that were lost, and answers that never came, while the push was in flight. What
-  /// speaks against the push counts more.
+  /// Connections that were lost, and answers that never came, while the push was in flight.
+  /// Evidence against the push counts more.
   package var losses: UInt8 = 0
   /// Answers that refused our credentials.
   package var refusals: UInt8 = 0

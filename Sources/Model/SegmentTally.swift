@@ -112,9 +112,7 @@ package final class SegmentTally {
     repeating: (0, 0), count: Destination.maximum)
 
   /// Pushes accepted, and tokens found unusable, in one environment since this was asked last.
-  package func takeEvidence(
-    of destination: Destination
-  ) -> (accepted: Int, unusable: Int) {
+  package func takeEvidence(of destination: Destination) -> (accepted: Int, unusable: Int) {
     let index = Int(destination.index)
     let all = accepted(at: destination)
     let earlier = heard[index]

@@ -18,3 +18,28 @@ package struct Straggler: Sendable, Equatable {
 
   package var destination: Destination { Destination(ofMember: member) ?? .production }
 }
+
+/// The stragglers of one segment, as many as one record takes.
+package struct StragglerList: Sendable, Equatable {
+  /// Stands between the name of the segment that the pushes came from and the list's own number.
+  package static let mark: Character = "~"
+
+  /// The segment's id; unique for each list ever written.
+  package let id: String
+  /// The id of the segment that the pushes left. Only when that is settled is it certain that the
+  /// pushes are this list's to send.
+  package let parent: String
+  package let pushes: [Straggler]
+
+  /// One, but in records of older workers.
+  package var destinations: Set<Destination> { Set(pushes.map(\.destination)) }
+
+  /// When Apple may be asked about all of them; 0: at any time.
+  package var askAgainAt: Int64 { pushes.reduce(0) { max($0, $1.askAgainAt) } }
+
+  package init(id: String, parent: String, pushes: [Straggler]) {
+    self.id = id
+    self.parent = parent
+    self.pushes = pushes
+  }
+}

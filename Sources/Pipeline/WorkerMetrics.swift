@@ -148,8 +148,7 @@ package enum WorkerMetrics {
       + "hangs, no scrape ends.")
   static let partitions = MetricFamily(
     "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
-  static let records = MetricFamily(
-    "fanfare_records_in_flight", .gauge, "Records in progress.")
+  static let records = MetricFamily("fanfare_records_in_flight", .gauge, "Records in progress.")
   static let retryRecords = MetricFamily(
     "fanfare_records_aside", .gauge,
     "Records that wait for a retry, because another worker has their segment or their template is "
@@ -168,8 +167,7 @@ package enum WorkerMetrics {
   static let awaitingAnswers = MetricFamily(
     "fanfare_segments_lingering", .gauge,
     "Segments that have released their slot and await their last answers.")
-  static let ready = MetricFamily(
-    "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
+  static let ready = MetricFamily("fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
     "fanfare_push_streams_in_flight", .gauge, "Pushes sent and not answered.",
     labels: ["platform"])
@@ -206,15 +204,10 @@ package enum WorkerMetrics {
     [
       build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
       recipients, pending, skipped, unknownValues, pushes, rejections, suppressions, retries,
-      credentials,
-      unfitCredentials, expiry,
-      answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
-      redisFailures,
-      redisReconnects, replicaReads, replicaLag, commits, rebalances, lag, skippedRecords,
-      lastPoll,
-      partitions, clockAhead,
-      records, retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready,
-      streams,
+      credentials, unfitCredentials, expiry, answers, answerTimes, unknownAnswers, stragglers,
+      tokens, tokenNews, redisTimes, redisFailures, redisReconnects, replicaReads, replicaLag,
+      commits, rebalances, lag, skippedRecords, lastPoll, partitions, clockAhead, records,
+      retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
     ] + ProcessMetrics.all + [budget]
 }
@@ -272,8 +265,7 @@ extension WorkerMetrics {
     text.append(recipients, Double(counts[.recipients]))
     text.append(pending, figures.pendingRecipients)
     text.append(skipped, Double(counts[.skipped]))
-    text.append(
-      unknownValues, series(counts, ["tz": .unknownZones, "locale": .unknownLocales]))
+    text.append(unknownValues, series(counts, ["tz": .unknownZones, "locale": .unknownLocales]))
     text.append(
       pushes,
       series(
@@ -322,8 +314,7 @@ extension WorkerMetrics {
 
   private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {
     let counts = figures.counts
-    text.append(
-      commits, series(counts, ["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
+    text.append(commits, series(counts, ["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
     text.append(
       rebalances,
       series(
@@ -404,9 +395,7 @@ extension WorkerMetrics {
     }
   }
 
-  static func answerSeries(
-    _ counts: AnswerCounts
-  ) -> [(labels: [String], value: Double)] {
+  static func answerSeries(_ counts: AnswerCounts) -> [(labels: [String], value: Double)] {
     let refused = counts.refused.map { refusal, count in
       let status = (refusal.interface.map { $0 + "-" } ?? "") + String(refusal.status)
       return ([status, refusal.reason?.name ?? ""], Double(count))

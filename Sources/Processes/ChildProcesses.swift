@@ -111,9 +111,7 @@ package final class ChildProcesses {
     children.allSatisfy { !$0.isRunning }
   }
 
-  private func failure(
-    of process: RunProcess, _ ending: ChildProcess.Ending
-  ) -> LocalRunError {
+  private func failure(of process: RunProcess, _ ending: ChildProcess.Ending) -> LocalRunError {
     LocalRunError(
       .failed, "\(process.name) ended with \(ending.description)", findings: lastLogLines(process))
   }

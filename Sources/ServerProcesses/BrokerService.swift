@@ -15,8 +15,7 @@ package enum BrokerService {
   ) async throws(LocalRunError) {
     let broker: EmbeddedBroker
     do {
-      broker = try EmbeddedBroker(
-        topics: topics.map { (name: $0.name, partitions: $0.partitions) })
+      broker = try EmbeddedBroker(topics: topics.map { (name: $0.name, partitions: $0.partitions) })
     } catch {
       throw LocalRunError(.failed, "\(error)")
     }

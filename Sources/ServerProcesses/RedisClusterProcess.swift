@@ -212,8 +212,7 @@ package final class RedisServerProcess: Sendable {
     if !isEncrypted, !needsProgram, let first = command.first, !first.hasPrefix("-") {
       return try RedisCommandLine.run(command, port: port)
     }
-    let text = try ChildProcess.run(
-      ["redis-cli"] + cliArguments + command, hasGuardian: false)
+    let text = try ChildProcess.run(["redis-cli"] + cliArguments + command, hasGuardian: false)
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 

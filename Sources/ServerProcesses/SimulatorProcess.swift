@@ -149,8 +149,7 @@ package final class SimulatorRequest {
   ) async throws(LocalRunError) -> [UInt8] {
     let request: SimulatorRequest
     do {
-      request = try SimulatorRequest(
-        method, path, sent, controlToken, maximumBytes: maximumBytes)
+      request = try SimulatorRequest(method, path, sent, controlToken, maximumBytes: maximumBytes)
     } catch {
       throw LocalRunError(.failed, "\(method) \(path): \(error)")
     }

@@ -135,8 +135,7 @@ package struct BroadcastWords: Sendable, Equatable {
     BroadcastWords(
       400, "BadRequestPayload", "the body is not what Apple expects for a channel",
       "use the storage policy none (0) or last (1)"),
-    BroadcastWords(
-      400, "PayloadEmpty", "there is no payload", "send a JSON object with aps"),
+    BroadcastWords(400, "PayloadEmpty", "there is no payload", "send a JSON object with aps"),
     BroadcastWords(400, "BadMessageId", "apns-request-id is not a UUID", "leave it out"),
     BroadcastWords(
       400, "MissingPushType", "the push type is missing", "use LiveActivity, the only one allowed"),

@@ -100,8 +100,7 @@ package struct TokenMoves {
       // A user of another name has no keys.
       for user in move.leaving
       where !user.utf8.elementsEqual(move.user.utf8) && Keyspace.isIdentifier(user) {
-        calls.append(
-          ScriptCall(keys: keyspace.movingKeys(user: user), arguments: move.arguments))
+        calls.append(ScriptCall(keys: keyspace.movingKeys(user: user), arguments: move.arguments))
       }
     }
     // A user whose key of bindings has another type gets no pushes.

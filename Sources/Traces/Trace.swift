@@ -1,6 +1,7 @@
 import Devices
 import Model
 import Record
+import Render
 
 /// The outcome of one event for one user, and why.
 package struct Trace: Sendable {
@@ -21,4 +22,11 @@ package struct Trace: Sendable {
   package let ruleNow: SuppressionRule?
   /// Of the template and the profile as they are now.
   package var rendered: RenderedNow = .unknown("")
+}
+
+/// The push that the user would get of the event if it came now.
+package enum RenderedNow: Sendable {
+  case preview(RenderPreview)
+  /// It would not be rendered, or nobody can tell: why.
+  case unknown(String)
 }

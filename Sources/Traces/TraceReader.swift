@@ -117,9 +117,7 @@ package struct TraceReader {
     }
   }
 
-  private func of<T>(
-    _ body: () async throws(DevicesError) -> T
-  ) async throws(TraceError) -> T {
+  private func of<T>(_ body: () async throws(DevicesError) -> T) async throws(TraceError) -> T {
     do throws(DevicesError) {
       return try await body()
     } catch {
@@ -128,9 +126,7 @@ package struct TraceReader {
   }
 
   private func rendered(_ facts: TraceFacts, _ template: Template?) -> RenderedNow {
-    guard let event = facts.announced else {
-      return .unknown("the event itself is not kept")
-    }
+    guard let event = facts.announced else { return .unknown("the event itself is not kept") }
     guard let template else {
       return .unknown("this process has no template \(event.template) that is good")
     }
@@ -239,8 +235,7 @@ struct ProfileView {
     let own = Set(RuleField.allCases.map(\.rawValue))
     for field in profile.members where field.value.utf8.count > Self.maximumFieldBytes {
       guard !own.contains(field.name) else { continue }
-      problems.append(
-        "\(field.name) is over \(Self.maximumFieldBytes) bytes: it counts as not set")
+      problems.append("\(field.name) is over \(Self.maximumFieldBytes) bytes: it counts as not set")
     }
   }
 }
@@ -336,9 +331,7 @@ struct TraceExplainer {
     if let finding = ofEvent { return finding }
     if let note = facts.userNote { return TraceWords.of(note) }
     if let finding = ofUser { return finding }
-    guard facts.isAddressed(device.binding) else {
-      return TraceWords.otherTopic(facts.topic ?? "")
-    }
+    guard facts.isAddressed(device.binding) else { return TraceWords.otherTopic(facts.topic ?? "") }
     guard facts.outcomes.isSettled else { return unsettled }
     if let boundAt = device.boundAt, status.startedAt > 0, boundAt > Int64(status.startedAt) {
       return TraceWords.boundLater(

@@ -1,8 +1,8 @@
 import CNghttp2
 
 /// The client's half of an HTTP/2 connection. Requests live in numbered slots that the owner
-/// chooses; the owner keeps what belongs to a request under the same number. What was heard is told
-/// by `nextEnded`, `takeGoAway` and `takeSettingsChange`.
+/// chooses; the owner keeps what belongs to a request under the same number. `nextEnded`,
+/// `takeGoAway` and `takeSettingsChange` return received data.
 ///
 /// After `receive` or `nextOutput` has thrown, or after `abandon()`, nothing more is heard and
 /// every slot that was open stays without an end: the owner re-queues them by its own table and
@@ -50,9 +50,7 @@ package final class HTTP2ClientSession: HTTP2Session {
   ) throws(HTTP2Error) -> Int32 {
     guard slot >= 0 && slot < options.maximumSlots, slots[slot].stream == 0,
       !slots[slot].hasEnded
-    else {
-      throw HTTP2Error(.slotUnavailable, "request slot \(slot) is in use or does not exist")
-    }
+    else { throw HTTP2Error(.slotUnavailable, "request slot \(slot) is in use or does not exist") }
     try checkAlive()
     guard !heard.pointee.goAwayReceived else {
       throw HTTP2Error(.goingAway, "the server takes no new requests on this connection")
@@ -86,7 +84,7 @@ package final class HTTP2ClientSession: HTTP2Session {
     _ = nghttp2_submit_goaway(native, flagNone, 0, HTTP2ErrorCode.noError, nil, 0)
   }
 
-  // MARK: What was heard
+  // MARK: received data
 
   /// A request that is over, in the order of their ends; its slot is free then. nil: no other is.
   package func nextEnded() -> HTTP2Ended? {
@@ -147,7 +145,7 @@ package final class HTTP2ClientSession: HTTP2Session {
     return content
   }
 
-  // MARK: What the peer allows
+  // MARK: the peer's limits
 
   /// `options.assumedMaximumStreams` until the server's SETTINGS have arrived.
   package var remoteMaxConcurrentStreams: Int {
@@ -220,8 +218,8 @@ package final class HTTP2ClientSession: HTTP2Session {
   }
 
   /// Every byte of ours that left earns its two WINDOW_UPDATEs, of the stream and the connection:
-  /// so a server with a window of one byte, which is legal, never looks like a flood. What was not
-  /// counted against it earns nothing: nobody saves up for a flood.
+  /// so a server with a window of one byte, which is legal, never looks like a flood. A frame that
+  /// was not counted against it earns nothing: nobody saves up for a flood.
   override func dataSent(_ count: Int) {
     let answers = 2 * count
     let frames = state.pointee.framesWithoutProgress

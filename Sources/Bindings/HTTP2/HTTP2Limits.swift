@@ -1,3 +1,5 @@
+import CNghttp2
+
 /// Limits of either half of a connection. A peer that goes beyond one gets its stream or its
 /// connection closed.
 package struct HTTP2Limits: Sendable {
@@ -37,5 +39,12 @@ package struct HTTP2Limits: Sendable {
   ) -> Bool {
     count += name.count + value.count + 32
     return count <= maximumHeaderListBytes
+  }
+}
+
+package enum HTTP2Version {
+  /// The nghttp2 that is loaded at run time: `1.52.0`.
+  package static var string: String {
+    nghttp2_version(0).flatMap { $0.pointee.version_str }.map { String(cString: $0) } ?? "unknown"
   }
 }

@@ -1,7 +1,7 @@
 import CNghttp2
 
 /// The server's half of an HTTP/2 connection: the twin of `HTTP2ClientSession`, for the APNs
-/// simulator and for tests. What was heard is told by `nextHeard`.
+/// simulator and for tests. `nextHeard` returns received data.
 package final class HTTP2ServerSession: HTTP2Session {
   private var slots = ServerSlots()
   private var log = RequestLog()
@@ -21,7 +21,7 @@ package final class HTTP2ServerSession: HTTP2Session {
     log.deallocate()
   }
 
-  // MARK: What was heard
+  // MARK: received data
 
   /// The next that a client has said; nil: nothing more, or the session was abandoned.
   package func nextHeard() -> HTTP2Request? {
@@ -36,9 +36,7 @@ package final class HTTP2ServerSession: HTTP2Session {
   /// copied. A request is answered once; a second answer is refused.
   /// - Returns: false when there is no such request, or it is answered already.
   @discardableResult
-  package func respond(
-    slot: Int, _ block: HTTP2FieldBlock, body: UnsafeRawBufferPointer
-  ) -> Bool {
+  package func respond(slot: Int, _ block: HTTP2FieldBlock, body: UnsafeRawBufferPointer) -> Bool {
     guard let entry = unanswered(slot) else { return false }
     if let bytes = body.baseAddress, !body.isEmpty {
       let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: body.count)
@@ -339,8 +337,7 @@ struct RequestLog {
   }
 
   mutating func closed(_ slot: Int, _ errorCode: UInt32) {
-    entries.append(
-      Entry(kind: .closed, slot: Int32(truncatingIfNeeded: slot), number: errorCode))
+    entries.append(Entry(kind: .closed, slot: Int32(truncatingIfNeeded: slot), number: errorCode))
   }
 
   mutating func take() -> HTTP2Request? {

@@ -70,8 +70,8 @@ package class HTTP2Session {
       && (nghttp2_session_want_read(native) != 0 || nghttp2_session_want_write(native) != 0)
   }
 
-  /// The peer has sent too much for nothing. What it says is not heard any more; what tells it so
-  /// comes out of `nextOutput()`.
+  /// The peer has sent too much for nothing. Further bytes of it are dropped; the GOAWAY comes out
+  /// of `nextOutput()`.
   package final var isFlooded: Bool { state.pointee.isFlooded }
 
   // MARK: The connection

@@ -34,9 +34,7 @@ private func withSession<Result>(
 
 /// The slot of a stream, or nil for one that is not ours or was abandoned.
 @inline(__always)
-private func slotIndex(
-  _ native: OpaquePointer?, _ stream: Int32, _ session: HTTP2Session
-) -> Int? {
+private func slotIndex(_ native: OpaquePointer?, _ stream: Int32, _ session: HTTP2Session) -> Int? {
   let state = session.state
   guard stream > 0, !state.pointee.isDead else { return nil }
   // The calls about one frame follow each other: mostly it is the stream of the call before.

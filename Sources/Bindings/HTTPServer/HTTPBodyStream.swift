@@ -9,7 +9,7 @@ package final class HTTPBodyStream: @unchecked Sendable {
     case end
     /// It is longer than it may be; what came before was handed out.
     case tooLarge
-    /// It came too slowly, or took too long; `reason` says which. What came before was handed out.
+    /// It came too slowly, or took too long; `reason` says which. Earlier bytes were handed out.
     case tooSlow(reason: String)
     /// The client has gone, or the server stops.
     case broken

@@ -58,9 +58,7 @@ final class HTTPConnection {
   /// When the phase is given up.
   let timer: DeadlineTimer
 
-  init(
-    _ number: Int, _ transport: Connection, from peer: PeerAddress, of owner: HTTPConnections
-  ) {
+  init(_ number: Int, _ transport: Connection, from peer: PeerAddress, of owner: HTTPConnections) {
     self.number = number
     self.peer = peer
     self.transport = transport

@@ -56,8 +56,8 @@ final class HTTPConnections {
     }
   }
 
-  /// Shows another certificate to who comes. Who is there ends with the response to the next
-  /// request.
+  /// Shows another certificate to who comes. Connections that are open end with the response to the
+  /// next request.
   func show(_ identity: HTTPServerIdentity) throws(HTTPServerError) {
     tls = try Self.context(identity)
     for connection in connections.values { connection.isLast = true }

@@ -8,9 +8,7 @@ package struct HTTPResponse: Sendable, Equatable {
   package var headers: [String: String]
   package var body: [UInt8]
 
-  package init(
-    status: Int, contentType: String, headers: [String: String] = [:], body: [UInt8]
-  ) {
+  package init(status: Int, contentType: String, headers: [String: String] = [:], body: [UInt8]) {
     self.status = status
     self.contentType = contentType
     self.headers = headers

@@ -295,3 +295,8 @@ enum JSONScan {
     byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
   }
 }
+
+package enum JSONLibraryVersion {
+  /// The jansson that is loaded at run time: `2.14`.
+  package static var string: String { String(cString: jansson_version_str()) }
+}

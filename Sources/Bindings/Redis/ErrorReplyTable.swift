@@ -31,9 +31,9 @@ enum ErrorReplyTable {
   ]
 
   /// How errors begin that the same command gets again and again, other than those whose first word
-  /// says it. What is not here may pass: a proxy answers for a server that is away with words of
-  /// its own ("upstream failure" and "no upstream host" are Envoy's, "ERR Connection refused" and
-  /// "ERR Connection timed out" twemproxy's), and each version of each has others.
+  /// says it. An error that is not listed may pass: a proxy answers for a server that is away with
+  /// words of its own ("upstream failure" and "no upstream host" are Envoy's, "ERR Connection
+  /// refused" and "ERR Connection timed out" twemproxy's), and each version of each has others.
   ///
   /// Without `ERR`, in lower case. Redis writes `ERR` before them; Envoy leaves it out.
   static let beginnings: [(text: String, kind: RedisErrorReply.Kind)] = [

@@ -46,8 +46,7 @@ extension RedisConnection {
   /// answer, or the answer is no master's where a master is wanted.
   func ask(_ question: [String], whenDone: @escaping (RedisReply?) -> Void) {
     let replies = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
-    let execution = Execution(
-      RedisPipeline(question), replies, timeout: options.commandTimeout)
+    let execution = Execution(RedisPipeline(question), replies, timeout: options.commandTimeout)
     execution.whenFinished = { [unowned execution] in
       whenDone(execution.failure == nil ? replies[0] : nil)
     }

@@ -138,9 +138,7 @@ struct MasterSearch {
   ///   - role: what the server says that was reached last.
   ///   - addressCount: of the name.
   /// - Returns: nil when it is no replica, or there is nowhere else to go.
-  mutating func step(
-    after role: RedisRole, _ obstacle: RedisError, addressCount: Int
-  ) -> Step? {
+  mutating func step(after role: RedisRole, _ obstacle: RedisError, addressCount: Int) -> Step? {
     guard case .replica(let named) = role else { return nil }
     self.obstacle = self.obstacle ?? obstacle
     replicas += 1

@@ -12,9 +12,7 @@ package struct RedisCommandTemplate: Sendable {
   let fixedKeyBytes: Int
 
   /// `before` are the arguments before the key, the command's name first; `after` those behind it.
-  package init(
-    _ before: String..., key: (prefix: [UInt8], suffix: [UInt8]), after: [String] = []
-  ) {
+  package init(_ before: String..., key: (prefix: [UInt8], suffix: [UInt8]), after: [String] = []) {
     let empty = Self.formatted(before + [""] + after)
     let filled = Self.formatted(before + ["x"] + after)
     // The two differ first in the length of the changing argument, "0" against "1".

@@ -106,8 +106,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     to endpoint: Endpoint, _ loop: EventLoop, _ addresses: AddressBook? = nil,
     delegate: any ConnectionDelegate
   ) -> Connection {
-    var transport = TransportOptions(
-      connectTimeout: connectTimeout, resolveTimeout: resolveTimeout)
+    var transport = TransportOptions(connectTimeout: connectTimeout, resolveTimeout: resolveTimeout)
     transport.names = names
     transport.network = network
     return Connection(

@@ -60,9 +60,7 @@ package final class RedisReplyReader {
 
   private func parse() throws(RedisError) {
     while unparsedBytes > 0 {
-      guard let replies = expected.first else {
-        throw failed("Redis answers what nobody asked")
-      }
+      guard let replies = expected.first else { throw failed("Redis answers what nobody asked") }
       reader.pointee.privdata = UnsafeMutableRawPointer(replies.storage)
       var root: UnsafeMutableRawPointer?
       guard redisReaderGetReply(reader, &root) == REDIS_OK else {
@@ -132,9 +130,7 @@ package final class RedisReplyReader {
     return failed("Redis answers with more than \(limit) bytes", .replyTooLarge)
   }
 
-  private func failed(
-    _ message: String, _ code: RedisError.Code = .protocolError
-  ) -> RedisError {
+  private func failed(_ message: String, _ code: RedisError.Code = .protocolError) -> RedisError {
     let error = RedisError(code, message)
     failure = error
     return error
@@ -227,3 +223,8 @@ private func createNil(_ task: UnsafePointer<redisReadTask>?) -> UnsafeMutableRa
 
 /// Nodes belong to their storage: hiredis has nothing to free.
 private func freeObject(_ object: UnsafeMutableRawPointer?) {}
+
+package enum RedisLibraryVersion {
+  /// The hiredis that this was compiled against: `0.14.1`. It does not say its version at run time.
+  package static var string: String { "\(HIREDIS_MAJOR).\(HIREDIS_MINOR).\(HIREDIS_PATCH)" }
+}

@@ -163,7 +163,7 @@ extension RedisClient {
   }
 
   /// Asks for the digests of scripts before they are needed: their first use then takes one round
-  /// trip and not two. What Redis does not tell now is asked for then.
+  /// trip and not two. A digest that Redis does not tell now is asked for then.
   package func prepare(_ scripts: [RedisScript]) async {
     let pipeline = RedisPipeline()
     for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source) }

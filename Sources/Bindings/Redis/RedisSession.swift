@@ -74,8 +74,7 @@ struct RedisSession: ~Copyable {
       state = .connecting
       return [.cancelTimer, .disconnect, .connect]
     case (.handshaking, .timerFired):
-      return lose(
-        RedisError(.unavailable, "Redis does not answer the handshake"), now, random)
+      return lose(RedisError(.unavailable, "Redis does not answer the handshake"), now, random)
     case (.connecting, .lost(let error)), (.handshaking, .lost(let error)),
       (.ready, .lost(let error)):
       return lose(error, now, random)

@@ -29,12 +29,10 @@ package final class ClientCertificate: @unchecked Sendable {
     OpenSSLStart.once()
     ERR_clear_error()
     guard pem.contains("PRIVATE KEY-----") else {
-      throw TLSError(
-        .badKey, "there is no private key beside the certificate", cause: nil)
+      throw TLSError(.badKey, "there is no private key beside the certificate", cause: nil)
     }
     guard let key = Self.key(pem, passphrase) else {
-      throw TLSError(
-        .badKey, "the certificate's key cannot be read: is the passphrase right?")
+      throw TLSError(.badKey, "the certificate's key cannot be read: is the passphrase right?")
     }
     var all = Self.certificates(pem)
     ERR_clear_error()

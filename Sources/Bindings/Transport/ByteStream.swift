@@ -1,9 +1,9 @@
 import EventLoop
 import TLS
 
-/// The bytes of one connected socket, with TLS or without, there and back. What is written in a
-/// turn leaves at its end, in one system call where the socket allows. Its connection's, which the
-/// loop keeps while the socket is watched. Confined to that loop.
+/// The bytes of one connected socket, with TLS or without, there and back. Bytes that are written
+/// in a turn leave at its end, in one system call where the socket allows. Its connection's, which
+/// the loop keeps while the socket is watched. Confined to that loop.
 final class ByteStream {
   enum State {
     /// Written bytes wait.

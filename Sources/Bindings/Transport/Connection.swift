@@ -209,8 +209,8 @@ package final class Connection {
 
   // MARK: closing
 
-  /// Nothing more is written: the peer reads an end once it has what the socket took before. What
-  /// the peer writes is read on.
+  /// Nothing more is written: the peer reads an end once it has what the socket took before.
+  /// Reading goes on.
   package func finishWriting() { stream.finishWriting() }
 
   /// Closes at once: what the socket has not taken is dropped, the delegate hears nothing more.

@@ -218,8 +218,8 @@ package struct ProxyTunnel {
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
 
-  /// - Returns: whether the way is open. What it answers is taken to the end of its head; nothing
-  ///   may follow, since the server does not speak first.
+  /// - Returns: whether the way is open. Its answer is read to the end of the head; nothing may
+  ///   follow, since the server does not speak first.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
     head.append(contentsOf: bytes.prefix(Self.maximumHeadBytes + 1 - head.count))
     guard let end = Self.end(of: head) else {

@@ -1,3 +1,5 @@
+import TLS
+
 /// How a connection is made, and when the kernel gives it up.
 package struct TransportOptions: Sendable {
   /// From the first address of the server's to the end of the TLS handshake.
@@ -35,3 +37,6 @@ package struct TransportOptions: Sendable {
     self.userTimeout = userTimeout
   }
 }
+
+/// Whom a client's connection trusts: rooms above name it without importing TLS.
+package typealias ClientSecurity = TLSClientContext

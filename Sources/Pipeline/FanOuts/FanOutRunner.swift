@@ -71,8 +71,7 @@ final class FanOutRunner {
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
-      lane.log.notice(
-        "event not sent", ["event": .text(event.id), "reason": .text(reason)])
+      lane.log.notice("event not sent", ["event": .text(event.id), "reason": .text(reason)])
       lane.endings.note(event.id, figures, rest: .nothing)
       return .done
     case .new:
@@ -250,8 +249,7 @@ final class FanOutRunner {
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
     let expiry = try await lane.retry.persistent("record the expired event in Redis", for: event) {
-      try await lane.record.expire(
-        event: event, source: message.place, now: lane.now)
+      try await lane.record.expire(event: event, source: message.place, now: lane.now)
     }
     guard expiry != .begun else { return expiry }
     lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)

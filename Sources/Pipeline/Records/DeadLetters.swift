@@ -30,9 +30,7 @@ final class DeadLetters {
   /// Records that wait for the dead letters, of partitions that are ours or were.
   private(set) var waitingCount = 0
 
-  init(
-    options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send
-  ) {
+  init(options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send) {
     self.options = options
     self.send = send
     self.loop = loop
@@ -244,8 +242,8 @@ final class DeadLetterNotes {
     }
   }
 
-  /// Adds to the statistics what they do not know yet. What a crash forgets is in the topic all the
-  /// same.
+  /// Adds to the statistics what they do not know yet. Counts that a crash loses are in the topic
+  /// all the same.
   func count() async {
     if !uncounted.isEmpty {
       unanswered[String(lane.options.randomNumber(), radix: 36)] = uncounted
@@ -253,8 +251,7 @@ final class DeadLetterNotes {
     }
     for (receipt, codes) in unanswered.sorted(by: { $0.key < $1.key }) {
       do {
-        try await lane.record.countDeadLetters(
-          codes, receipt: receipt, now: lane.now)
+        try await lane.record.countDeadLetters(codes, receipt: receipt, now: lane.now)
         unanswered[receipt] = nil
       } catch {
         // The next heartbeat tries again.

@@ -23,9 +23,7 @@ final class KafkaPolling {
   }
 
   /// Subscribes, and polls from now on.
-  func start(
-    _ handle: @escaping (KafkaPoll) -> Void, everyInterval: @escaping () -> Void
-  ) throws {
+  func start(_ handle: @escaping (KafkaPoll) -> Void, everyInterval: @escaping () -> Void) throws {
     self.handle = handle
     self.everyInterval = everyInterval
     let waker = try LoopWaker(loop: loop) { [weak self] in self?.poll() }

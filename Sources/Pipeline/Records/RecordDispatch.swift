@@ -48,8 +48,8 @@ struct RecordDispatch {
     return isDraining ? steps + drain() : steps
   }
 
-  /// Forgets what waits of partitions that another member has now, or is about to have. What is
-  /// worked on goes on.
+  /// Forgets what waits of partitions that another member has now, or is about to have. Records in
+  /// progress go on.
   mutating func revoked(_ partitions: Set<KafkaPartition>) {
     for index in intakes.indices { intakes[index].revoked(partitions) }
   }

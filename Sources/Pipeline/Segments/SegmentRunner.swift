@@ -153,9 +153,7 @@ final class SegmentRunner {
 
   // MARK: the last answers
 
-  private func answers(
-    _ run: SegmentRun, within limit: Duration
-  ) async -> SegmentMachine.Input {
+  private func answers(_ run: SegmentRun, within limit: Duration) async -> SegmentMachine.Input {
     await run.reached(.allSettled, within: limit) ? .answered : .unanswered
   }
 

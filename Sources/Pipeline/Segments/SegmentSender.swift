@@ -101,9 +101,7 @@ final class SegmentSender {
     }
   }
 
-  private func nextPage(
-    _ reader: SegmentReader, of event: Event
-  ) async throws -> RecipientPage? {
+  private func nextPage(_ reader: SegmentReader, of event: Event) async throws -> RecipientPage? {
     defer {
       for skipped in reader.takeSkippedUsers() {
         lane.log.warning(

@@ -86,8 +86,7 @@ final class SegmentSettler {
       }
       lane.counters.countPushes(run.tally)
     } catch {
-      lane.log.warning(
-        "what was sent of a segment is not counted", ["error": .text("\(error)")])
+      lane.log.warning("what was sent of a segment is not counted", ["error": .text("\(error)")])
     }
   }
 

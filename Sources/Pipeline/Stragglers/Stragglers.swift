@@ -86,8 +86,7 @@ final class Stragglers {
     if deferrals.begin() { slot.release() }
     defer { deferrals.end() }
     do {
-      try await lane.writer.publish(
-        lane.options.ingest.stragglersTopic, key, value, label.headers)
+      try await lane.writer.publish(lane.options.ingest.stragglersTopic, key, value, label.headers)
     } catch is KafkaError {
       // The broker takes less than it did.
       return .again(after: lane.options.straggleDelay)

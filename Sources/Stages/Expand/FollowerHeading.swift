@@ -13,9 +13,7 @@ struct FollowerHeading: Equatable {
   let followers: Int
 
   /// From HMGET of `fields`; nil when the streamer has no shards.
-  static func read(
-    _ reply: RedisReply, key: String
-  ) throws(ExpandError) -> FollowerHeading? {
+  static func read(_ reply: RedisReply, key: String) throws(ExpandError) -> FollowerHeading? {
     let reply = try reply.array(from: "HMGET", key: key, wanted: "hash")
     guard reply.count == fields.count else {
       throw ExpandError.unexpected(reply, to: "HMGET", key: key)

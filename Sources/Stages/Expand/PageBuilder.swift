@@ -45,8 +45,7 @@ package struct PageBuilder {
       draft.room = room
       var index = 0
       for user in users {
-        let name = UnsafeRawBufferPointer(
-          start: base + Int(user.offset), count: Int(user.count))
+        let name = UnsafeRawBufferPointer(start: base + Int(user.offset), count: Int(user.count))
         add(
           name, bindings: replies[index], profile: replies[index + 1],
           bound: picksNewest ? replies[index + 2] : nil, judge, to: &draft)
@@ -233,9 +232,7 @@ package struct PageBuilder {
   }
 
   /// The error for a reply that neither SMEMBERS nor HMGET gives.
-  private func unsound(
-    _ user: String, bindings: RedisReply, profile: RedisReply
-  ) -> ExpandError {
+  private func unsound(_ user: String, bindings: RedisReply, profile: RedisReply) -> ExpandError {
     let areStrings = (0..<bindings.count).allSatisfy { bindings[$0].kind == .string }
     return areStrings
       ? ExpandError.unexpected(profile, to: "HMGET", key: keyspace.profile(user: user))

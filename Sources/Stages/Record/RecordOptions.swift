@@ -39,9 +39,7 @@ package struct RecordOptions: Sendable {
 
   /// Takes notes of what becomes of a segment's pushes.
   /// - Parameter now: ms since 1970.
-  package func notes(
-    of segment: Segment, now: @escaping () -> Int64
-  ) -> OutcomeNotes? {
+  package func notes(of segment: Segment, now: @escaping () -> Int64) -> OutcomeNotes? {
     trace.map { OutcomeNotes($0, isOfStragglers: segment.stragglers != nil, now: now) }
   }
 }

@@ -41,8 +41,7 @@ package final class RecordStage {
     let expiry: Expiry
     switch reply[0].text {
     case "early":
-      throw .clocksDisagree(
-        over: event, ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
+      throw .clocksDisagree(over: event, ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
     case "expired": expiry = .recorded
     case "begun": return .begun
     case "finished": expiry = .alreadyRecorded
@@ -62,9 +61,7 @@ package final class RecordStage {
 
   /// Notes that the first `count` segments of a large event are in Kafka: who takes the event up
   /// again writes the others only.
-  package func published(
-    _ count: Int, of event: Event, now: Int64
-  ) async throws(RecordError) {
+  package func published(_ count: Int, of event: Event, now: Int64) async throws(RecordError) {
     _ = try await run(
       DeadLetterScripts.published, event, now: now,
       arguments: ["published": String(count)])
@@ -224,8 +221,7 @@ extension RecordStage {
     let key = keyspace.worker(id: worker)
     let pipeline = RedisPipeline()
     pipeline.append(["HGET", key, "instance"])
-    pipeline.append(
-      ["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
+    pipeline.append(["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
     pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
     return try await execute(pipeline, to: ["HSET", key]).text
   }

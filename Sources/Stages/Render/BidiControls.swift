@@ -26,8 +26,8 @@ enum BidiControls {
     return removing(unpaired.unending.union(unpaired.others), from: text)
   }
 
-  /// `beginning`, with which `whole` begins, without the controls that end in the rest of it. What
-  /// ends nowhere in the whole is the template's own, and stays.
+  /// `beginning`, with which `whole` begins, without the controls that end in the rest of it. A
+  /// control that ends nowhere in the whole is the template's own, and stays.
   static func beginning(_ beginning: String, of whole: String) -> String {
     let unpaired = Unpaired(of: beginning).unending
     guard !unpaired.isEmpty else { return beginning }

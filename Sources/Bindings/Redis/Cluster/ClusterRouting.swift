@@ -123,9 +123,7 @@ struct ClusterRouting {
     for (position, command) in part.commands.enumerated() {
       gathered.set(command, to: position, of: source)
     }
-    guard missing.isEmpty else {
-      return [.send(atMaster(part, missing.map { part.commands[$0] }))]
-    }
+    guard missing.isEmpty else { return [.send(atMaster(part, missing.map { part.commands[$0] }))] }
     pending -= 1
     return []
   }

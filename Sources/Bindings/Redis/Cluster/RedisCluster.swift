@@ -193,8 +193,7 @@ final class RedisCluster {
     var sent: [Execution] = []
     var connections: [RedisConnection] = []
     for master in masters {
-      let replies = RedisReplies(
-        expecting: pipeline.count, maximumBytes: options.maximumReplyBytes)
+      let replies = RedisReplies(expecting: pipeline.count, maximumBytes: options.maximumReplyBytes)
       sent.append(Execution(pipeline, replies, timeout: rest))
       connections.append(try nodes.connection(to: master.endpoint))
     }

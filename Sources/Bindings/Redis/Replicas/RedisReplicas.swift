@@ -170,8 +170,7 @@ final class RedisReplicas {
     switch answer {
     case .failed(let error): throw error
     case .none:
-      return try await master.execute(
-        pipeline, timeout: rest, maximumReplyBytes: maximumReplyBytes)
+      return try await master.execute(pipeline, timeout: rest, maximumReplyBytes: maximumReplyBytes)
     case .whole(let missing):
       guard !missing.isEmpty, let lacking = pipeline.selecting(missing) else { return replies }
       let others = try await master.execute(
@@ -244,8 +243,8 @@ final class RedisReplicas {
 
 /// Whether the replies of a replica may be used.
 enum ReplicaAnswer: Equatable {
-  /// All replies are there. What the replica does not have (`missing`) only the master knows: it
-  /// may be new, or a slot on the move has taken it along.
+  /// All replies are there. Only the master knows keys that the replica lacks (`missing`): they may
+  /// be new, or moved away with their slot.
   case whole(missing: [Int])
   /// The master would not answer it better, or there is no time left to ask it.
   case failed(RedisError)

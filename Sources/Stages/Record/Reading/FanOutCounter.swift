@@ -36,3 +36,9 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
       .retried, .pruned, .quarantined, .skipped, .started, .firstPush, .lastPush, .done, .forgotten,
     ]
 }
+
+/// One counter of a fan-out's hash.
+package struct FanOutFigure: Sendable, Equatable {
+  package let name: String
+  package let count: Int
+}

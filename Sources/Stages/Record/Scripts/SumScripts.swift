@@ -20,9 +20,7 @@ extension RecordStage {
   /// of `now`.
   /// - Returns: how many counters could not be added to.
   @discardableResult
-  func add(
-    _ sums: RedisReply, of event: String, now: Int64
-  ) async throws(RecordError) -> Int {
+  func add(_ sums: RedisReply, of event: String, now: Int64) async throws(RecordError) -> Int {
     guard sums.count > 0 else { return 0 }
     let reply: RedisReply
     do {

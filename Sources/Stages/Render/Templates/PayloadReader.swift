@@ -182,9 +182,7 @@ struct ActivityStateCheck {
     }
   }
 
-  private func check(
-    _ text: String, at place: TemplateSource.Place, key: String, path: String
-  ) {
+  private func check(_ text: String, at place: TemplateSource.Place, key: String, path: String) {
     let parsed = TemplateText(text)
     if parsed.isLiteral {
       guard let type = Self.type(ofText: text) else { return }

@@ -31,9 +31,7 @@ struct PlaceholderSpelling {
     }
   }
 
-  private func meant(
-    by placeholder: TemplateText.Placeholder, _ counts: [String: Int]
-  ) -> String? {
+  private func meant(by placeholder: TemplateText.Placeholder, _ counts: [String: Int]) -> String? {
     let usual = Self.usual[placeholder.namespace] ?? []
     guard !usual.contains(placeholder.name) else { return nil }
     let prefix = "\(placeholder.namespace.rawValue)."
