@@ -106,7 +106,9 @@ let bindings: [Target] = [
 
 /// No stage imports another.
 let stages: [Target] = [
-  stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
+  stage(
+    "Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"],
+    resources: [.embedInCode("event.schema.json")]),
   stage("Expand", ["Keyspace", "Model", "Redis", "Rules"], resources: scripts),
   stage("Render", ["JSON", "Model", "Text"]),
   stage(
@@ -158,7 +160,7 @@ let rooms: [Target] = [
       "Record", "Redis", "Rules", "Telemetry", "Text", "Threads", "TLS", "Traces",
     ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
-  room("Settings", ["JSON", "Text", "YAML"]),
+  room("Settings", ["Text", "YAML"]),
   room(
     "SingleRequests",
     [
@@ -288,8 +290,8 @@ let supports: [Target] = [
   support(
     "Fixtures", path: "Tests/Fixtures",
     [
-      "EventLoop", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads",
-      "TLS", "Transport",
+      "EventLoop", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry", "Terminal",
+      "Text", "Threads", "TLS", "Transport",
     ]),
   // Every parser of foreign bytes under one name each, with what must hold of what it reads.
   support(
@@ -427,7 +429,7 @@ let testTargets: [Target] = [
       "Telemetry", "Text", "TLS", "Transport",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
-  tests("TerminalTests", ["Terminal", "Threads"]),
+  tests("TerminalTests", ["Fixtures", "Terminal", "Threads"]),
   tests(
     "APNsSimulatorTests",
     [

@@ -108,7 +108,7 @@ package enum ChannelVerb {
     return app
   }
 
-  /// What may stand in a header.
+  /// Reads the argument as an identifier that may stand in a header.
   private static func identifier(_ invocation: Invocation) throws(CommandFailure) -> String {
     let id = invocation[channel]
     guard !id.isEmpty, id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -154,8 +154,7 @@ package enum ChannelVerb {
       let text = try CommandFile.text(path, maximumBytes: 64 << 10)
       return (try bundle(invocation), text, PushType.liveactivity.usualPriority)
     case (nil, .some):
-      let rendered = try TemplateFlags.rendered(
-        invocation, apple, app: invocation[app], now: now)
+      let rendered = try TemplateFlags.rendered(invocation, apple, app: invocation[app], now: now)
       guard rendered.headers.pushType == .liveactivity else {
         throw CommandFailure(
           .usage,
@@ -182,8 +181,7 @@ package enum ChannelVerb {
     let reply = await SingleRequest.ask(
       request, on: authorized.route, authorization: authorized.authorization,
       timeout: invocation[RequestFlags.timeout])
-    let report = ChannelReport(
-      reply, of: request, server: "\(environment.name), \(route.endpoint)")
+    let report = ChannelReport(reply, of: request, server: "\(environment.name), \(route.endpoint)")
     if invocation[RequestFlags.json] {
       invocation.output.line(report.json.serialized())
     } else {

@@ -62,8 +62,7 @@ enum PushFlags {
       invocation.isGiven(TemplateFlags.template),
     ]
     guard sources.count(where: { $0 }) < 2 else {
-      throw CommandFailure(
-        .usage, "an alert's texts, --payload and --template do not go together")
+      throw CommandFailure(.usage, "an alert's texts, --payload and --template do not go together")
     }
     try TemplateFlags.refuseWithoutTemplate(invocation)
     let rendered =

@@ -76,7 +76,7 @@ package enum SendVerb {
   }
 }
 
-/// What one request to Apple takes by flags, whatever it asks for.
+/// The flags of every verb that sends one request to Apple.
 enum RequestFlags {
   static let all: [any DeclaredOption] = [dryRun, timeout, json]
 

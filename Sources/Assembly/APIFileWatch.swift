@@ -7,7 +7,7 @@ import Telemetry
 /// Looks at the API's keys and certificate again and again, on a thread of its own: a file system
 /// that does not answer keeps nobody else.
 package final class APIFileWatch: Sendable {
-  /// Who takes a key out finds it refused soon.
+  /// A removed key is refused after at most this time.
   package static let usualInterval: Duration = .seconds(5)
 
   private let interval: Duration
@@ -33,7 +33,7 @@ private actor Watch {
   private let loop: EventLoop
   private var keys: APIKeyRing
   private var identity: HTTPServerIdentity?
-  /// What was said last of each, so that it is said once.
+  /// The last complaint about each file, so that it is logged once.
   private var complaints: [String: String] = [:]
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

@@ -7,7 +7,7 @@ import Telemetry
 import Versions
 
 extension Assembly {
-  /// What bodies take together at most, of all threads.
+  /// The request bodies of all threads together take at most this much.
   static let maximumBodiesBytes = 128 << 20
 
   /// - Parameter audit: takes a line for each change; nil: nobody does.
@@ -110,7 +110,7 @@ extension Assembly {
     }
   }
 
-  /// What the API's certificate says; nil where none is set.
+  /// Reads the API's certificate; nil where none is set.
   /// - Throws: also where the key belongs to another certificate.
   package static func apiCertificate(
     _ settings: Settings

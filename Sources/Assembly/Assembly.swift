@@ -111,8 +111,7 @@ package enum Assembly {
   }
 
   package static func expandOptions(_ settings: Settings) -> ExpandOptions {
-    ExpandOptions(
-      pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
+    ExpandOptions(pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
   }
 
   /// - Parameter report: hears what an operator should know, from any lane.
@@ -219,9 +218,7 @@ extension Assembly {
     }
   }
 
-  private static func traceOptions(
-    _ settings: Settings, _ rules: RecipientRules
-  ) -> TraceOptions {
+  private static func traceOptions(_ settings: Settings, _ rules: RecipientRules) -> TraceOptions {
     let directory = settings.templates.directory
     return TraceOptions(
       keyspace: keyspace(settings), ingest: ingestOptions(settings),
@@ -245,8 +242,8 @@ enum ZoneDirectory {
   private static let maximumZones = 4_096
   private static let copies: Set<String> = ["posix", "right"]
 
-  /// What is no time zone is passed over: lists and licences lie among them.
-  /// - Parameter since: seconds since 1970; what clocks showed before is forgotten.
+  /// Files that are no time zones (lists, licences) are passed over.
+  /// - Parameter since: seconds since 1970; earlier clock changes are dropped.
   static func read(_ directory: String, since: Int64) -> [String: ZoneClock] {
     var clocks: [String: ZoneClock] = [:]
     add(directory, "", maximumDepth, since, &clocks)
@@ -274,18 +271,16 @@ enum ZoneDirectory {
   }
 }
 
-/// What settings name files for: the templates, time zones.
+/// Reads the files that settings name: the templates, time zones.
 extension Assembly {
-  /// Reads the time zones when hours may be quiet. What changes in them later is known to the next
-  /// process.
+  /// Reads the time zones when hours may be quiet. The next process sees later changes.
   package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {
     var rules = RecipientRules(
       mutesStreamers: settings.rules.mutedStreamers,
       picksNewestDevice: settings.rules.devices == .newest,
       eventsPerHour: settings.rules.eventsPerHour > 0 ? settings.rules.eventsPerHour : nil)
     if settings.rules.quietHours {
-      let clocks = ZoneDirectory.read(
-        ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)
+      let clocks = ZoneDirectory.read(ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)
       guard !clocks.isEmpty else {
         throw problem(
           "rules.quiet_hours", "needs time zones, and \(ZoneDirectory.path) has none",
@@ -302,7 +297,7 @@ extension Assembly {
     return rules
   }
 
-  /// What is allowed and wakes people; nil where nothing is.
+  /// Warns of settings that are allowed and wake people; nil where there are none.
   package static func ruleWarning(_ settings: Settings) -> String? {
     guard settings.rules.quietHours, settings.rules.defaultTimeZone == nil else { return nil }
     return

@@ -39,9 +39,7 @@ package struct CredentialGroup: Sendable {
   init(settings: Settings.APNs.Credentials) { self.settings = settings }
 
   package func open(_ apns: Settings.APNs) throws(SettingsError) -> any CredentialFiles {
-    guard settings.certificateFile == nil else {
-      return try CertificateCredentials(self, apns)
-    }
+    guard settings.certificateFile == nil else { return try CertificateCredentials(self, apns) }
     return try ProviderCredentials(self, apns)
   }
 }

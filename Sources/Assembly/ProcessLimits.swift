@@ -112,8 +112,8 @@ package struct ProcessLimits: Sendable, Equatable {
 }
 
 extension Assembly {
-  /// What to do where the control group's limit is less than a worker may take; nil where it is
-  /// not, or where there is none.
+  /// Warns where the control group's limit is less than a worker may take; nil where it is not, or
+  /// where there is no limit.
   package static func memoryWarning(
     _ settings: Settings, limits: ProcessLimits = .current
   ) -> String? {

@@ -22,7 +22,7 @@ package final class ProviderCredentials: Sendable {
     var refusal: String?
   }
 
-  /// What tells a key from another. The key itself is not kept to compare with: its hash does.
+  /// Tells one key from another. A hash of the key is kept, not the key itself.
   private struct Identity: Equatable {
     var keyID: String
     var hash: Int

@@ -37,8 +37,8 @@ final class RedisFiles: Sendable {
 
   var tls: TLSClientContext? { state.withLock { $0.tls } }
 
-  /// Sets password and certificates as the files have them now. What cannot be used leaves what was
-  /// read before in force.
+  /// Sets password and certificates as the files have them now. Files that cannot be used leave the
+  /// earlier ones in force.
   /// - Returns: what is wrong with the files, where that is new.
   func refresh(_ options: inout RedisOptions) -> String? {
     state.withLock { state in

@@ -29,8 +29,7 @@ package enum TemplateFile {
       if names.isEmpty {
         let others = warnings(in: directory).compactMap(\.place)
         let hint = others.isEmpty ? "" : ": \(others.joined(separator: ", ")) must be renamed"
-        problems.append(
-          problem(directory, "holds no template (no file that ends in .yaml)\(hint)"))
+        problems.append(problem(directory, "holds no template (no file that ends in .yaml)\(hint)"))
       }
       for name in names {
         do throws(SettingsFindingFailure) {
@@ -164,9 +163,7 @@ enum YAMLCoreSchema {
     default: break
     }
     guard let first = text.utf8.first, first.isASCIIDigit || [0x2B, 0x2D, 0x2E].contains(first)
-    else {
-      return .string(text)
-    }
+    else { return .string(text) }
     let unsigned = text.drop { $0 == "-" || $0 == "+" }
     guard text.count - unsigned.count <= 1 else { return .string(text) }
     if unsigned.utf8.allSatisfy(\.isASCIIDigit), let number = Int64(text) {

@@ -7,7 +7,7 @@ import Telemetry
 import Versions
 
 extension Assembly {
-  /// Everything a worker is made of. What throws has looked at a file; nothing has connected.
+  /// Everything a worker is made of. Functions that throw read files; nothing has connected.
   /// - Parameter version: what the worker says of itself in its heartbeat.
   package static func pipelineOptions(
     _ settings: Settings, version: String, log: Log
@@ -62,7 +62,7 @@ extension Assembly {
     return options
   }
 
-  /// What such a worker keeps in memory at most. Looks at no file.
+  /// The most that such a worker keeps in memory. Reads no file.
   package static func memoryBudget(
     _ settings: Settings, limits processLimits: ProcessLimits = .current
   ) -> MemoryBudget {
@@ -77,7 +77,7 @@ extension Assembly {
       kafka: kafkaOptions(settings), probeBytes: probeBytes(settings))
   }
 
-  /// What others send again when such a worker dies. Looks at no file.
+  /// The most that others send again when such a worker dies. Reads no file.
   package static func crashBound(_ settings: Settings) -> CrashBound {
     CrashBound(
       lanes: lanes(settings), limits: laneLimits(settings),
@@ -90,9 +90,7 @@ extension Assembly {
   }
 
   /// How many a worker has.
-  package static func lanes(
-    _ settings: Settings, _ limits: ProcessLimits = .current
-  ) -> Int {
+  package static func lanes(_ settings: Settings, _ limits: ProcessLimits = .current) -> Int {
     settings.lanes.count == 0 ? limits.processors : settings.lanes.count
   }
 

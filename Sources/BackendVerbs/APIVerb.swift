@@ -4,7 +4,7 @@ import Telemetry
 import Terminal
 import VerbSupport
 
-/// What backends call: devices, users, follows and events over HTTP.
+/// Serves devices, users, follows and events over HTTP to backends.
 package enum APIVerb {
   package static let verb = Verb(
     "api", summary: "Serve devices, users, follows and events over HTTP",

@@ -56,8 +56,7 @@ enum EventFlags {
   static func document(_ invocation: Invocation) throws(CommandFailure) -> [UInt8] {
     guard !invocation[ended] else { return try end(invocation) }
     guard let streamerID = invocation[streamer], let bundle = invocation[app] else {
-      throw CommandFailure(
-        .usage, "--streamer and --app are needed, or --file with whole events")
+      throw CommandFailure(.usage, "--streamer and --app are needed, or --file with whole events")
     }
     let made = hexadecimal(UInt64.random(in: .min ... .max))
     var streamerObject: JSONObject = ["id": .text(streamerID)]
@@ -113,8 +112,7 @@ enum EventFlags {
     let event: JSONObject = [
       "type": .text("stream.ended"), "streamer": .object(["id": .text(streamerID)]),
       "stream": .object(["id": .text(streamID)]),
-      "occurred_at": .text(
-        invocation[occurredAt] ?? WallClock.rfc3339(invocation.nowMilliseconds)),
+      "occurred_at": .text(invocation[occurredAt] ?? WallClock.rfc3339(invocation.nowMilliseconds)),
     ]
     return Array(JSONOutput.object(event).serialized().utf8)
   }

@@ -234,7 +234,7 @@ struct FanOutWatching {
     if line == nil {
       var options = ProgressLine.Options()
       options.plainInterval = .zero
-      // What was there before is part of no rate, unless the fan-out begins with the watch.
+      // Pushes from before the watch count for no rate, unless the fan-out begins with the watch.
       line = ProgressLine(event, total: total, done: done, on: output, at: now, options: options)
     }
     if isChange || output.capabilities.redraws {

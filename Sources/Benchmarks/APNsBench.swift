@@ -2,17 +2,17 @@ import APNsSimulator
 import Devices
 import EventLoop
 import LocalStack
-import Model
 import Processes
 import ServerProcesses
 import Terminal
 
-/// What is left of the rate while Apple is in trouble, or is sent dead tokens: one worker of one
-/// lane, an Apple that is 60 ms away and takes so many streams that answers are waited for, and not
-/// a core. The rate is that of good devices, from the first request until all but one in a hundred
-/// of them were accepted: what the last few wait for are their back-offs. Where a part of all is
-/// put off these are many: the middle of a longer event says what goes in a second.
-package struct APNsBench {
+/// Measures how much of the rate remains while Apple is in trouble, or is sent dead tokens: one
+/// worker of one lane, an Apple that is 60 ms away and takes so many streams that answers are
+/// waited for, and not a core. The rate is that of good devices, from the first request until all
+/// but one in a hundred of them were accepted: what the last few wait for are their back-offs.
+/// Where a part of all is put off these are many: the middle of a longer event says what goes in a
+/// second.
+struct APNsBench: Bench {
   package static let leastAfterGoAways = 0.5
   /// Of five requests three are accepted: where requests are the bound that is all there can be.
   package static let leastOfGoodput = 0.6
@@ -22,14 +22,13 @@ package struct APNsBench {
   private static let latencyMilliseconds = 60
   /// A connection; with two of them a worker sends some 10,000 a second.
   private static let streams = 300
-  /// What Apple's service allows a connection.
   private static let shippedStreams = 1000
   /// One follower in so many has a dead token.
   private static let oneDeadIn = 20
   private static let mostSeconds: UInt64 = 120
   private static let pause = Duration.milliseconds(50)
 
-  /// What Apple does, and what becomes of dead tokens.
+  /// Apple's behaviour in one measurement, and what it does with dead tokens.
   private enum Trial: Int, CaseIterable {
     /// With as many streams and connections as an installation has that sets neither.
     case asShipped, asShippedGoAway
@@ -63,7 +62,7 @@ package struct APNsBench {
       }
     }
 
-    /// Whose good devices it has.
+    /// The trial whose good devices this one sends to.
     var audience: Int { self == .cutAgain ? Trial.cut.rawValue : rawValue }
 
     var script: JSONOutput {
@@ -92,7 +91,7 @@ package struct APNsBench {
     var connections = 0
   }
 
-  /// What one event came to.
+  /// The result of one event.
   private struct Outcome {
     var pace: Pace
     /// Good devices that were never accepted, and those that were more than once.
@@ -100,13 +99,12 @@ package struct APNsBench {
     var doubled: Int
   }
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let shipped: [Trial] = [.asShipped, .asShippedGoAway]
-    var outcomes = try await outcomes(
-      of: shipped, connections: nil, streams: Self.shippedStreams)
+    var outcomes = try await outcomes(of: shipped, connections: nil, streams: Self.shippedStreams)
     let bounded = try await self.outcomes(
       of: Trial.allCases.filter { !shipped.contains($0) }, connections: Self.connections,
       streams: Self.streams)
@@ -127,7 +125,7 @@ package struct APNsBench {
       ], connections: connections)
     defer { stack.close() }
     for run in 1...options.runs {
-      // What a worker has learnt of tokens and of Apple it keeps for an hour.
+      // A worker keeps for an hour what it has learnt of tokens and of Apple.
       try await stack.stopWorker()
       try await stack.startWorker()
       for trial in trials {
@@ -143,9 +141,7 @@ package struct APNsBench {
     return outcomes
   }
 
-  private func results(
-    _ outcomes: [Trial: [Outcome]]
-  ) throws(LocalRunError) -> [BenchResult] {
+  private func results(_ outcomes: [Trial: [Outcome]]) throws(LocalRunError) -> [BenchResult] {
     func ratios(
       _ trial: Trial, to other: Trial = .undisturbed, _ pace: KeyPath<Pace, Double> = \.whole
     ) -> [Double] {
@@ -161,15 +157,15 @@ package struct APNsBench {
         "apns_rate", "60,000 followers, 60 ms latency, 300 streams a connection",
         (outcomes[.undisturbed] ?? []).map(\.pace.whole),
         unit: " /s", digits: 0),
-      try BenchResult(
+      try BenchResult.ratio(
         "apns_goaway_ratio", "the same with GOAWAY after every 100 requests ÷ without",
-        ratios(.goAway), unit: "×", digits: 2, least: Self.leastAfterGoAways),
+        ratios(.goAway), least: Self.leastAfterGoAways),
       try BenchResult(
         "apns_shipped_rate", "120,000 followers, 60 ms latency, default settings",
         (outcomes[.asShipped] ?? []).map(\.pace.whole), unit: " /s", digits: 0),
-      try BenchResult(
+      try BenchResult.ratio(
         "apns_shipped_goaway_ratio", "the same with GOAWAY after every 100 requests ÷ without",
-        ratios(.asShippedGoAway, to: .asShipped), unit: "×", digits: 2,
+        ratios(.asShippedGoAway, to: .asShipped),
         least: Self.leastAfterGoAways),
       try BenchResult(
         "apns_goaway_lost", "of both, never accepted",
@@ -178,28 +174,28 @@ package struct APNsBench {
         "apns_goaway_doubled", "accepted more than once",
         counts(.goAway, \.doubled) + counts(.asShippedGoAway, \.doubled), unit: "", digits: 0,
         limit: 0),
-      try BenchResult(
+      try BenchResult.ratio(
         "apns_refusals_ratio",
         "240,000 followers, 30 % 429 and 10 % 503 ÷ without, first and last twentieth left out",
-        ratios(.refusals, to: .long, \.middle), unit: "×", digits: 2, least: Self.leastOfGoodput),
-      try BenchResult(
+        ratios(.refusals, to: .long, \.middle), least: Self.leastOfGoodput),
+      try BenchResult.ratio(
         "apns_refusals_whole_ratio", "the same from the first to all but one in a hundred",
-        ratios(.refusals, to: .long), unit: "×", digits: 2),
+        ratios(.refusals, to: .long)),
       try BenchResult(
         "apns_refusals_lost", "of them, never accepted", counts(.refusals, \.lost), unit: "",
         digits: 0, limit: 0),
-      try BenchResult(
+      try BenchResult.ratio(
         "apns_unregistered_ratio", "good tokens beside 5 % that get 410 ÷ without",
-        ratios(.unregistered), unit: "×", digits: 2, least: Self.leastBesideDead),
-      try BenchResult(
+        ratios(.unregistered), least: Self.leastBesideDead),
+      try BenchResult.ratio(
         "apns_bad_tokens_ratio", "beside 5 % that get BadDeviceToken", ratios(.badTokens),
-        unit: "×", digits: 2, least: Self.leastBesideDead),
-      try BenchResult(
+        least: Self.leastBesideDead),
+      try BenchResult.ratio(
         "apns_cut_ratio", "the same, and they cost their connection its streams", ratios(.cut),
-        unit: "×", digits: 2, least: Self.leastBesideDead),
-      try BenchResult(
+        least: Self.leastBesideDead),
+      try BenchResult.ratio(
         "apns_cut_again_ratio", "the same good tokens beside others", ratios(.cutAgain),
-        unit: "×", digits: 2, least: Self.leastBesideDead),
+        least: Self.leastBesideDead),
     ]
   }
 
@@ -210,12 +206,8 @@ package struct APNsBench {
   ) async throws(LocalRunError) -> Outcome {
     let audience = "bench-apns-\(trial.audience)-\(run)"
     let event = GoLiveEvent(id: "bench-apns-\(trial)-\(run)", streamer: audience)
-    try await stack.seed(streamer: event.streamer, followers: trial.followers) { index in
-      let binding = Binding(
-        destination: .production, topic: LocalStack.app, token: token(index, trial, run))
-      return AudienceRow(
-        user: "\(audience)-\(index)", profile: [("name", "Kim")],
-        bindings: binding.map { [$0] } ?? [], boundAt: 0)
+    try await stack.seed(streamer: event.streamer, followers: trial.followers) {
+      AudienceRow(user: "\(audience)-\($0)", token: token($0, trial, run))
     }
     let simulator = stack.simulator
     try await simulator.reset()
@@ -236,9 +228,7 @@ package struct APNsBench {
   }
 
   /// Until nearly all good devices were accepted, or nobody waits any longer.
-  private func pace(
-    of good: Int, _ stack: LocalStack
-  ) async throws(LocalRunError) -> Pace {
+  private func pace(of good: Int, _ stack: LocalStack) async throws(LocalRunError) -> Pace {
     // The script came with one too.
     var asked = 1
     var middle: (first: LedgerTotals, last: LedgerTotals)?

@@ -16,13 +16,8 @@ struct BenchAudience {
       (progress) async throws(LocalRunError) in
       try await stack.seed(
         streamer: streamer, followers: options.pushes, progress: progress
-      ) { index in
-        let row = people.row(index)
-        let binding = Binding(
-          destination: .production, topic: LocalStack.app, token: people.token(index, device: 0))
-        return AudienceRow(
-          user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],
-          boundAt: row.boundAt)
+      ) {
+        people.row($0).withDevice(people.token($0, device: 0))
       }
     }
   }
@@ -47,5 +42,20 @@ struct BenchAudience {
           + "\(Figures.grouped(fanOut.status.accepted)) were accepted")
     }
     return fanOut
+  }
+}
+
+extension AudienceRow {
+  /// A follower with one device.
+  init(user: String, token: String, at destination: Destination = .production) {
+    let plain = AudienceRow(user: user, profile: [("name", "Kim")], bindings: [], boundAt: 0)
+    self = plain.withDevice(token, at: destination)
+  }
+
+  /// The same follower with this device alone.
+  func withDevice(_ token: String, at destination: Destination = .production) -> AudienceRow {
+    let binding = Binding(destination: destination, topic: LocalStack.app, token: token)
+    return AudienceRow(
+      user: user, profile: profile, bindings: binding.map { [$0] } ?? [], boundAt: boundAt)
   }
 }

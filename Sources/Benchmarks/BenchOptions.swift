@@ -2,7 +2,7 @@ import EventLoop
 import Processes
 import Terminal
 
-/// What a bench was asked to do, and where it tells how it gets on.
+/// The options of a bench, and the console that shows its progress.
 package struct BenchOptions: Sendable {
   let runs: Int
   let pushes: Int
@@ -11,9 +11,7 @@ package struct BenchOptions: Sendable {
   let templates: String
   let talk: Console
 
-  package init(
-    runs: Int, pushes: Int, events: Int, lanes: Int, templates: String, talk: Console
-  ) {
+  package init(runs: Int, pushes: Int, events: Int, lanes: Int, templates: String, talk: Console) {
     self.runs = runs
     self.pushes = pushes
     self.events = events

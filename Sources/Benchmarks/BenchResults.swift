@@ -21,6 +21,13 @@ package struct BenchResult {
     self.digits = digits
   }
 
+  /// How many times one figure is another.
+  package static func ratio(
+    _ name: String, _ title: String, _ values: [Double], limit: Double? = nil, least: Double? = nil
+  ) throws(LocalRunError) -> BenchResult {
+    try BenchResult(name, title, values, unit: "×", digits: 2, limit: limit, least: least)
+  }
+
   package mutating func merge(_ other: BenchResult) { figure = figure.merged(with: other.figure) }
 
   fileprivate func text(_ value: Double) -> String { Figures.fixed(value, digits: digits) + unit }

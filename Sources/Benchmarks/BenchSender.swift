@@ -121,8 +121,7 @@ package struct SenderBatches {
       let payload = batch.bytes.append(BenchTraffic.payload)
       let number = Int(payload.offset) + BenchTraffic.numberOffset
       Self.writeDecimal(made, to: batch.bytes.base + number)
-      batch.append(
-        recipient: page.recipients[index], binding: binding, of: page, payload: payload)
+      batch.append(recipient: page.recipients[index], binding: binding, of: page, payload: payload)
       made += 1
     }
     tally.pushes = made

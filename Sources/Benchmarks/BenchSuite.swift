@@ -1,16 +1,37 @@
 import Devices
 import EventLoop
 import LocalStack
-import Model
 import Processes
 import ServerProcesses
 import Telemetry
 import Terminal
 
+/// One section of a bench.
+protocol Bench {
+  init(processes: ChildProcesses, options: BenchOptions)
+
+  func run() async throws(LocalRunError) -> [BenchResult]
+}
+
 /// The sections of a bench, one after the other.
 package struct BenchSuite: Sendable {
   package enum Section: String, CaseIterable, Sendable {
     case deliver, worker, memory, latency, neighbours, fairness, apns, scale, cluster, api
+
+    fileprivate var bench: any Bench.Type {
+      switch self {
+      case .deliver: DeliverBench.self
+      case .worker: WorkerBench.self
+      case .memory: MemoryBench.self
+      case .latency: LatencyBench.self
+      case .neighbours: NeighboursBench.self
+      case .fairness: FairnessBench.self
+      case .apns: APNsBench.self
+      case .scale: ScaleBench.self
+      case .cluster: ClusterBench.self
+      case .api: APIBench.self
+      }
+    }
   }
 
   private let sections: [Section]
@@ -40,35 +61,15 @@ package struct BenchSuite: Sendable {
         + ": \(sections.map(\.rawValue).joined(separator: ", ")), \(options.runs) runs each")
     var results = BenchResults()
     for section in sections {
-      switch section {
-      case .deliver:
-        results.add(try await DeliverBench(processes: processes, options: options).run())
-      case .worker:
-        results.add(try await WorkerBench(processes: processes, options: options).run())
-      case .memory:
-        results.add(try await MemoryBench(processes: processes, options: options).run())
-      case .latency:
-        results.add(try await LatencyBench(processes: processes, options: options).run())
-      case .neighbours:
-        results.add(try await NeighboursBench(processes: processes, options: options).run())
-      case .fairness:
-        results.add(try await FairnessBench(processes: processes, options: options).run())
-      case .apns:
-        results.add(try await APNsBench(processes: processes, options: options).run())
-      case .scale:
-        results.add(try await ScaleBench(processes: processes, options: options).run())
-      case .cluster:
-        results.add(try await ClusterBench(processes: processes, options: options).run())
-      case .api:
-        results.add(try await APIBench(processes: processes, options: options).run())
-      }
+      let bench = section.bench.init(processes: processes, options: options)
+      results.add(try await bench.run())
       await processes.stopAll()
     }
     return results
   }
 }
 
-/// What wrk, run with `--latency`, says at its end.
+/// The report that wrk, run with `--latency`, prints at its end.
 package struct WrkReport: Sendable, Equatable {
   package let requests: Int
   package let requestsPerSecond: Double
@@ -116,16 +117,16 @@ package struct WrkReport: Sendable, Equatable {
 /// A whole worker from the Kafka event to the settled counters, against h2load in the same run.
 /// The worker's CPU time is read from /proc just before the event is written and when its last
 /// counter is.
-package struct WorkerBench {
+struct WorkerBench: Bench {
   static let ratioLimit = 2.5
   /// Microseconds; some 4 were measured.
   static let redisLimit = 5.0
   private static let streamer = "bench-worker"
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: BenchTraffic.simulatorOptions)
@@ -146,11 +147,10 @@ package struct WorkerBench {
     }
     let costs = worker.map(\.cpuMicrosecondsPerPush)
     return try LoadGenerator.results(h2load) + [
-      try BenchResult(
-        "worker_cpu_us", "whole worker: CPU a push", costs, unit: " µs", digits: 2),
-      try BenchResult(
+      try BenchResult("worker_cpu_us", "whole worker: CPU a push", costs, unit: " µs", digits: 2),
+      try BenchResult.ratio(
         "worker_ratio", "whole worker ÷ h2load",
-        zip(costs, h2load.costs).map { $0 / $1 }, unit: "×", digits: 2,
+        zip(costs, h2load.costs).map { $0 / $1 },
         limit: Self.ratioLimit),
       try BenchResult(
         "worker_per_second", "whole worker: pushes a second",
@@ -167,7 +167,7 @@ package struct WorkerBench {
 /// 60 ms away and takes so many streams that four workers, Redis, the broker and the simulator fit
 /// into the cores of one machine: then a worker waits for answers, and what others could take from
 /// it is not a core, but its part of the work.
-package struct ScaleBench {
+struct ScaleBench: Bench {
   /// Of four workers.
   static let leastRatio = 3.8
   private static let followers = 400_000
@@ -176,10 +176,10 @@ package struct ScaleBench {
   private static let streams = "300"
   private static let counts = [1, 2, 4]
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     // With a lane each: four workers with one for each core would measure the cores.
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: 1,
@@ -213,12 +213,11 @@ package struct ScaleBench {
       try BenchResult(
         "scale_one_s", "400,000 followers, 60 ms latency, one worker of one lane", seconds[1] ?? [],
         unit: " s", digits: 1),
-      try BenchResult(
-        "scale_two_ratio", "the same ÷ with two workers", (seconds[2] ?? []).map { alone / $0 },
-        unit: "×", digits: 2),
-      try BenchResult(
+      try BenchResult.ratio(
+        "scale_two_ratio", "the same ÷ with two workers", (seconds[2] ?? []).map { alone / $0 }),
+      try BenchResult.ratio(
         "scale_four_ratio", "the same ÷ with four", (seconds[4] ?? []).map { alone / $0 },
-        unit: "×", digits: 2, least: Self.leastRatio),
+        least: Self.leastRatio),
     ]
   }
 
@@ -227,12 +226,12 @@ package struct ScaleBench {
 
 /// From the append of an event to the first push at the push service, while nothing else is going
 /// on: each event has its own streamer with one follower, whose token tells it in the ledger.
-package struct LatencyBench {
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+struct LatencyBench: Bench {
+  let processes: ChildProcesses
+  let options: BenchOptions
 
   /// On the embedded broker, and on an Apache Kafka where `FANFARE_KAFKA_HOME` names one.
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let embedded = try await run(on: nil, "first_push_ms", "first push after the append")
     guard RealKafka.home != nil else { return embedded }
     await processes.stopAll()
@@ -268,8 +267,7 @@ package struct LatencyBench {
         "median \(Figures.fixed(times.median)) ms, p99 \(Figures.fixed(times.percentile(99))) ms")
     }
     return [
-      try BenchResult(
-        "\(name)_p50", "\(title), median", medians, unit: " ms", digits: 1),
+      try BenchResult("\(name)_p50", "\(title), median", medians, unit: " ms", digits: 1),
       try BenchResult("\(name)_p99", "\(title), p99", tails, unit: " ms", digits: 1),
     ]
   }
@@ -279,14 +277,8 @@ package struct LatencyBench {
   private func seed(
     _ people: SyntheticAudience, _ number: Int, _ stack: LocalStack
   ) async throws(LocalRunError) {
-    let row = people.row(number)
-    let binding = Binding(
-      destination: .production, topic: LocalStack.app, token: people.token(number, device: 0))
-    try await stack.seed(streamer: streamer(number), followers: 1) { _ in
-      AudienceRow(
-        user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],
-        boundAt: row.boundAt)
-    }
+    let row = people.row(number).withDevice(people.token(number, device: 0))
+    try await stack.seed(streamer: streamer(number), followers: 1) { _ in row }
   }
 
   private func measure(
@@ -318,11 +310,11 @@ package struct LatencyBench {
   }
 }
 
-/// What binds of devices cost by the HTTP interface: `PUT /v1/users/{user}/devices/{token}`, each
-/// of a user and a token that nobody had, sent by wrk. First as many as there can be on this
-/// machine, which wrk and Redis share; then about half of `leastBindsPerSecond`, where next to
-/// no time is lost in queues.
-package struct APIBench {
+/// Measures binds of devices over HTTP: `PUT /v1/users/{user}/devices/{token}`, each of a user and
+/// a token that nobody had, sent by wrk. First as many as there can be on this machine, which wrk
+/// and Redis share; then about half of `leastBindsPerSecond`, where next to no time is lost in
+/// queues.
+struct APIBench: Bench {
   static let leastBindsPerSecond = 20_000.0
   static let p99LimitMilliseconds = 20.0
 
@@ -332,10 +324,10 @@ package struct APIBench {
   /// an answer takes 2 ms.
   private static let restMilliseconds = 10
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let wrk = try Executable.find("wrk", package: "wrk")
     let redis = try await LocalServers.redis(processes)
     let api = try await APIProcess.start(processes, redisPort: redis.port)

@@ -6,8 +6,8 @@ import TLS
 import Telemetry
 import Text
 
-/// What the sender and h2load both send, so that they are compared on the same work: the same
-/// headers, bodies of the same size, and paths that differ.
+/// The request that the sender and h2load both send, so that they are compared on the same work:
+/// the same headers, bodies of the same size, and paths that differ.
 package enum BenchTraffic {
   package static let connections = 2
   package static let streamsPerConnection = 500

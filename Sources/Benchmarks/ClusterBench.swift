@@ -10,15 +10,15 @@ import Terminal
 /// each run: what the worker pays for the dividing of pages among nodes, and how much more these
 /// could serve, by the CPU time of the busiest. There are three events, so that what is recorded of
 /// each is at another master.
-package struct ClusterBench {
+struct ClusterBench: Bench {
   static let ratioLimit = 1.15
   static let leastCapacity = 2.5
   private static let streamer = "bench-cluster"
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     var single: [Served] = []
     var cluster: [Served] = []
     for run in 1...options.runs {
@@ -34,9 +34,9 @@ package struct ClusterBench {
       try BenchResult(
         "cluster_cpu_us", "worker on three masters: CPU a push",
         cluster.map(\.cpuMicrosecondsPerPush), unit: " µs", digits: 2),
-      try BenchResult(
+      try BenchResult.ratio(
         "cluster_ratio", "worker on three masters ÷ on one Redis",
-        pairs.map { $1.cpuMicrosecondsPerPush / $0.cpuMicrosecondsPerPush }, unit: "×", digits: 2,
+        pairs.map { $1.cpuMicrosecondsPerPush / $0.cpuMicrosecondsPerPush },
         limit: Self.ratioLimit),
       try BenchResult(
         "cluster_single_redis_cpu_us", "one Redis: CPU a push",
@@ -44,10 +44,10 @@ package struct ClusterBench {
       try BenchResult(
         "cluster_redis_cpu_us", "three masters together: CPU a push",
         cluster.map(\.redisMicrosecondsPerPush), unit: " µs", digits: 2),
-      try BenchResult(
+      try BenchResult.ratio(
         "cluster_capacity", "pushes a CPU second of the busiest of three ÷ of one Redis",
-        pairs.map { $0.busiestMicrosecondsPerPush / $1.busiestMicrosecondsPerPush }, unit: "×",
-        digits: 2, least: Self.leastCapacity),
+        pairs.map { $0.busiestMicrosecondsPerPush / $1.busiestMicrosecondsPerPush },
+        least: Self.leastCapacity),
     ]
   }
 
@@ -95,7 +95,7 @@ package struct ClusterBench {
 
   private static let masters = 3
 
-  /// What some events cost together.
+  /// The cost of some events together.
   private struct Served {
     private var pushes = 0
     private var worker: UInt64 = 0

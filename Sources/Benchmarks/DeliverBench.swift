@@ -6,13 +6,13 @@ import Terminal
 /// The sending path against h2load: same server, same headers, same body size, distinct paths.
 /// Both figures are CPU time from the system's accounting, of a whole process less that of the same
 /// process with next to nothing to send: h2load spends a fifth of its time on reading the paths.
-package struct DeliverBench {
+struct DeliverBench: Bench {
   static let ratioLimit = 1.3
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let simulator = try await LocalServers.simulator(
       processes, options: BenchTraffic.simulatorOptions)
     let load = try LoadGenerator(processes, simulator)
@@ -28,9 +28,9 @@ package struct DeliverBench {
     return try LoadGenerator.results(h2load) + [
       try BenchResult(
         "deliver_cpu_us", "deliver only: CPU a push", sender.costs, unit: " µs", digits: 2),
-      try BenchResult(
+      try BenchResult.ratio(
         "deliver_ratio", "deliver only ÷ h2load", zip(sender.costs, h2load.costs).map { $0 / $1 },
-        unit: "×", digits: 2, limit: Self.ratioLimit),
+        limit: Self.ratioLimit),
       try BenchResult(
         "deliver_per_second", "deliver only: pushes a second", sender.rates, unit: "", digits: 0),
     ] + plain
@@ -62,9 +62,7 @@ package struct DeliverBench {
   }
 
   /// For context only: nghttpd knows no device and answers 404, so its share of the work is less.
-  private func againstNghttpd(
-    _ load: LoadGenerator
-  ) async throws(LocalRunError) -> [BenchResult] {
+  private func againstNghttpd(_ load: LoadGenerator) async throws(LocalRunError) -> [BenchResult] {
     let program = try Executable.find("nghttpd", package: "nghttp2-server")
     let port = try LocalPort.findFree()
     let files = processes.directory.file("apns")

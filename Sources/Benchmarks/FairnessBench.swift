@@ -1,16 +1,15 @@
 import Devices
 import EventLoop
 import LocalStack
-import Model
 import Processes
 import ServerProcesses
 import Terminal
 import Text
 
-/// What an event of usual size feels of a giant that is in progress: the time from its append to
+/// Measures how much a giant in progress delays an event of usual size: the time from its append to
 /// the answer to its last push, beside the giant and without one. Times are those of the
 /// simulator's ledger.
-package struct FairnessBench {
+struct FairnessBench: Bench {
   static let ratioLimit = 1.5
   static let mediumRatioLimit = 3.0
   static let withoutLatencyLimitMilliseconds = 50.0
@@ -20,10 +19,10 @@ package struct FairnessBench {
   /// So that a giant lasts longer than what is measured beside it.
   private static let pause = Duration.milliseconds(40)
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let far = try await measure(latencyMilliseconds: 60)
     await processes.stopAll()
     let near = try await measure(latencyMilliseconds: 0)
@@ -31,17 +30,17 @@ package struct FairnessBench {
       try BenchResult(
         "fair_small_60ms_ms", "20 followers beside a giant, 60 ms latency, median",
         far.map(\.small.median), unit: " ms", digits: 1),
-      try BenchResult(
+      try BenchResult.ratio(
         "fair_small_60ms_p50_ratio", "the same ÷ without the giant",
-        far.map { $0.small.median / $0.smallAlone.median }, unit: "×", digits: 2,
+        far.map { $0.small.median / $0.smallAlone.median },
         limit: Self.ratioLimit),
-      try BenchResult(
+      try BenchResult.ratio(
         "fair_small_60ms_p99_ratio", "the same, p99",
-        far.map { $0.small.percentile(99) / $0.smallAlone.percentile(99) }, unit: "×", digits: 2,
+        far.map { $0.small.percentile(99) / $0.smallAlone.percentile(99) },
         limit: Self.ratioLimit),
-      try BenchResult(
+      try BenchResult.ratio(
         "fair_medium_60ms_ratio", "5,000 followers beside a giant ÷ without",
-        far.map { $0.medium / $0.mediumAlone }, unit: "×", digits: 2,
+        far.map { $0.medium / $0.mediumAlone },
         limit: Self.mediumRatioLimit),
       try BenchResult(
         "fair_small_p50_ms", "20 followers beside a giant, no latency, median",
@@ -49,9 +48,9 @@ package struct FairnessBench {
       try BenchResult(
         "fair_small_p99_ms", "the same, p99", near.map { $0.small.percentile(99) }, unit: " ms",
         digits: 1, limit: Self.withoutLatencyLimitMilliseconds),
-      try BenchResult(
+      try BenchResult.ratio(
         "fair_medium_ratio", "5,000 followers beside a giant ÷ without",
-        near.map { $0.medium / $0.mediumAlone }, unit: "×", digits: 2,
+        near.map { $0.medium / $0.mediumAlone },
         limit: Self.mediumRatioLimit),
     ]
   }
@@ -142,29 +141,21 @@ package struct FairnessBench {
       medium: besideTimes[besideTimes.count - 1])
   }
 
-  private func seed(
-    _ half: Int, _ stack: LocalStack
-  ) async throws(LocalRunError) -> [Probe] {
+  private func seed(_ half: Int, _ stack: LocalStack) async throws(LocalRunError) -> [Probe] {
     var probes: [Probe] = []
     for index in 0...options.events {
       let probe = Probe(
         number: half << 12 | index,
         followers: index == options.events ? Self.mediumFollowers : Self.smallFollowers)
-      try await stack.seed(streamer: probe.event.streamer, followers: probe.followers) { follower in
-        let binding = Binding(
-          destination: .production, topic: LocalStack.app, token: probe.token(follower))
-        return AudienceRow(
-          user: "fair-\(probe.number)-\(follower)", profile: [("name", "Kim")],
-          bindings: binding.map { [$0] } ?? [], boundAt: 0)
+      try await stack.seed(streamer: probe.event.streamer, followers: probe.followers) {
+        AudienceRow(user: "fair-\(probe.number)-\($0)", token: probe.token($0))
       }
       probes.append(probe)
     }
     return probes
   }
 
-  private func emit(
-    _ probes: [Probe], _ stack: LocalStack
-  ) async throws(LocalRunError) -> [Probe] {
+  private func emit(_ probes: [Probe], _ stack: LocalStack) async throws(LocalRunError) -> [Probe] {
     var probes = probes
     for index in probes.indices {
       // An even spread of pauses, so that no event keeps step with anybody's timer.

@@ -5,7 +5,7 @@ import Telemetry
 import Terminal
 
 /// h2load: nghttp2's own load generator, a C program that sends the same request again and again.
-/// What a sender could reach that had nothing to decide.
+/// It shows the speed of a sender that has nothing to decide.
 package struct LoadGenerator {
   /// A process that has sent its requests and ended.
   package struct Process {
@@ -114,10 +114,10 @@ package struct LoadGenerator {
     return command
   }
 
-  /// What every section that runs it says of it.
+  /// The figures that every section with h2load shows.
   /// - Parameters:
-  ///   - name: what the figures' names begin with.
-  ///   - title: likewise for people.
+  ///   - name: the figures' names begin with it.
+  ///   - title: the same for people.
   package static func results(
     _ series: Series, name: String = "h2load", title: String = "h2load"
   ) throws(LocalRunError) -> [BenchResult] {
@@ -130,10 +130,10 @@ package struct LoadGenerator {
   }
 }
 
-/// What one request more costs a program: busy runs less idle ones, over the requests between
-/// them. Setting up is the same work each time, and a machine only ever adds to it (memory that is
-/// touched for the first time costs a virtual machine dearly), so the least of the idle runs
-/// serves all: a disturbed one would make a busy one look cheap.
+/// The cost of one request more: busy runs less idle ones, over the requests between them. Setting
+/// up is the same work each time, and a machine only ever adds to it (memory that is touched for
+/// the first time costs a virtual machine dearly), so the least of the idle runs serves all: a
+/// disturbed one would make a busy one look cheap.
 package struct MarginalCost: Sendable, Equatable {
   private let requests: Int
   private var busy: [Double] = []
@@ -155,7 +155,7 @@ package struct MarginalCost: Sendable, Equatable {
   }
 }
 
-/// What h2load says at its end.
+/// The report that h2load prints at its end.
 package struct LoadReport: Sendable, Equatable {
   package let requestsPerSecond: Double
   /// Requests that were answered, whatever the answer.

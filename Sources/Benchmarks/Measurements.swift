@@ -1,4 +1,4 @@
-/// What several runs, or several events, gave for one figure.
+/// The values of one figure from several runs or events.
 package struct Measurements: Sendable, Equatable {
   /// Ascending; never empty, all finite.
   package let sorted: [Double]

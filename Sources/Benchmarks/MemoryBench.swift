@@ -8,7 +8,7 @@ import Text
 
 /// The worker's peak resident size with a small and a large audience: it must not grow with it.
 /// Each run is a fresh worker, since a peak never goes down.
-package struct MemoryBench {
+struct MemoryBench: Bench {
   static let ratioLimit = 1.1
   static let limitMegabytes = 100.0
   private static let small = (streamer: "bench-small", followers: 100_000)
@@ -23,10 +23,10 @@ package struct MemoryBench {
   /// so that every run is the same.
   private static let deadTokenPrefix = MagicTokens.prefix + "0412"
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes)
     defer { stack.close() }
@@ -69,15 +69,15 @@ package struct MemoryBench {
       try BenchResult(
         "rss_1m_mb", "worker's memory, 1,000,000 followers", large, unit: " MB", digits: 1,
         limit: Self.limitMegabytes),
-      try BenchResult(
-        "rss_ratio", "memory 1,000,000 ÷ 100,000", zip(large, small).map { $0 / $1 }, unit: "×",
-        digits: 2, limit: Self.ratioLimit),
+      try BenchResult.ratio(
+        "rss_ratio", "memory 1,000,000 ÷ 100,000", zip(large, small).map { $0 / $1 },
+        limit: Self.ratioLimit),
       try BenchResult(
         "rss_plain_refused_1m_mb", "the same, a plain set, every token refused", largePlain,
         unit: " MB", digits: 1, limit: Self.limitMegabytes),
-      try BenchResult(
+      try BenchResult.ratio(
         "rss_plain_refused_ratio", "memory 1,000,000 ÷ 100,000, plain, all refused",
-        zip(largePlain, smallPlain).map { $0 / $1 }, unit: "×", digits: 2,
+        zip(largePlain, smallPlain).map { $0 / $1 },
         limit: Self.ratioLimit),
     ]
   }
@@ -115,8 +115,7 @@ package struct MemoryBench {
     let fanOut = try await MeasuredFanOut.run(
       GoLiveEvent(id: "\(streamer)-\(run)", streamer: streamer), on: stack)
     guard fanOut.status.outcomes == fanOut.status.pushes, fanOut.status.pushes > 0 else {
-      throw LocalRunError(
-        .failed, "the fan-out for the memory's sake left pushes without outcome")
+      throw LocalRunError(.failed, "the fan-out for the memory's sake left pushes without outcome")
     }
     let bytes = try stack.workerUsage().peakResidentBytes
     try await stack.stopWorker()

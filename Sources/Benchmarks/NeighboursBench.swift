@@ -9,10 +9,11 @@ import ServerProcesses
 import Terminal
 import Text
 
-/// What pushes that cannot be sent cost those that can: devices that Apple puts off for ever, an
-/// environment that cannot be reached, a push whose credentials are refused. Times are those of the
-/// simulator's ledger: from the event's append to the arrival of the last healthy push.
-package struct NeighboursBench {
+/// Measures how much pushes that cannot be sent delay those that can: devices that Apple puts off
+/// for ever, an environment that cannot be reached, a push whose credentials are refused. Times are
+/// those of the simulator's ledger: from the event's append to the arrival of the last healthy
+/// push.
+struct NeighboursBench: Bench {
   static let ratioLimit = 2.0
   static let firstPushLimitMilliseconds = 1_000.0
   private static let segments = 64
@@ -20,7 +21,7 @@ package struct NeighboursBench {
   /// Of a healthy event beside a refused one.
   private static let smallAudience = 20
 
-  /// What one of each segment's devices, or all of them, are.
+  /// The state of one device of each segment, or of all of them.
   private enum Kind: Int {
     /// All are healthy.
     case healthy = 1
@@ -30,10 +31,10 @@ package struct NeighboursBench {
     case unreachable
   }
 
-  package let processes: ChildProcesses
-  package let options: BenchOptions
+  let processes: ChildProcesses
+  let options: BenchOptions
 
-  package func run() async throws(LocalRunError) -> [BenchResult] {
+  func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes, closesSandbox: true)
     defer { stack.close() }
@@ -59,12 +60,12 @@ package struct NeighboursBench {
     return [
       try BenchResult(
         "healthy_alone_ms", "12,864 healthy pushes, alone", alone, unit: " ms", digits: 0),
-      try BenchResult(
+      try BenchResult.ratio(
         "healthy_beside_sticky_ratio", "beside a sticky device a segment ÷ alone",
-        zip(besideSticky, alone).map { $0 / $1 }, unit: "×", digits: 2, limit: Self.ratioLimit),
-      try BenchResult(
+        zip(besideSticky, alone).map { $0 / $1 }, limit: Self.ratioLimit),
+      try BenchResult.ratio(
         "healthy_beside_closed_sandbox_ratio", "beside a closed sandbox ÷ alone",
-        zip(besideClosed, alone).map { $0 / $1 }, unit: "×", digits: 2, limit: Self.ratioLimit),
+        zip(besideClosed, alone).map { $0 / $1 }, limit: Self.ratioLimit),
       try BenchResult(
         "first_push_beside_refused_ms", "first push beside a refused one", besideRefused,
         unit: " ms", digits: 1, limit: Self.firstPushLimitMilliseconds),
@@ -102,20 +103,15 @@ package struct NeighboursBench {
 
   /// Followers are dealt to the shards as the sharding rule says; the first of each shard is the
   /// sticky one.
-  private func seed(
-    _ kind: Kind, _ number: Int, _ stack: LocalStack
-  ) async throws(LocalRunError) {
+  private func seed(_ kind: Kind, _ number: Int, _ stack: LocalStack) async throws(LocalRunError) {
     let followers = Self.segments * Self.followersPerSegment
     try await stack.seed(
       streamer: name(kind, number), followers: followers,
       expected: Self.segments * Keyspace.targetShardFollowers
-    ) { index in
-      let binding = Binding(
-        destination: kind == .unreachable ? .sandbox : .production, topic: LocalStack.app,
-        token: token(kind, index, number))
-      return AudienceRow(
-        user: user(kind, index, number), profile: [("name", "Kim")],
-        bindings: binding.map { [$0] } ?? [], boundAt: 0)
+    ) {
+      AudienceRow(
+        user: user(kind, $0, number), token: token(kind, $0, number),
+        at: kind == .unreachable ? .sandbox : .production)
     }
   }
 
@@ -169,12 +165,8 @@ package struct NeighboursBench {
   private func seedSmall(
     _ streamer: String, _ followers: Int, _ prefix: String, _ run: Int, _ stack: LocalStack
   ) async throws(LocalRunError) {
-    try await stack.seed(streamer: streamer, followers: followers) { index in
-      let binding = Binding(
-        destination: .production, topic: LocalStack.app, token: smallToken(prefix, index, run))
-      return AudienceRow(
-        user: "\(streamer)-\(index)", profile: [("name", "Kim")],
-        bindings: binding.map { [$0] } ?? [], boundAt: 0)
+    try await stack.seed(streamer: streamer, followers: followers) {
+      AudienceRow(user: "\(streamer)-\($0)", token: smallToken(prefix, $0, run))
     }
   }
 

@@ -147,7 +147,8 @@ package enum ChannelConformance {
     ]
   }
 
-  /// What depends on what only Apple knows, or on ten thousand requests: had by the app's name.
+  /// Reasons that depend on what only Apple knows, or on ten thousand requests: had by the app's
+  /// name.
   package static let scriptedReasons: [BroadcastReason] = [
     .featureNotEnabled, .cannotCreateChannelConfig, .tooManyRequests,
     .tooManyProviderTokenUpdates, .internalServerError, .serviceError, .shutdown,

@@ -2,7 +2,7 @@ import SingleRequests
 
 /// One rule of Apple's, a request that keeps or breaks it, and the answer it must get.
 package struct ConformanceRow: Sendable {
-  /// What the request shows as its provider token, or its connection as its certificate.
+  /// The request's provider token, or its connection's certificate.
   package enum Credential: Sendable {
     case valid, absent, notBearer, malformed
     /// Issued an hour and some minutes ago; in an hour's time.
@@ -15,7 +15,7 @@ package struct ConformanceRow: Sendable {
     case certificate, strangeCertificate, misplacedCertificate
   }
 
-  /// What else the answer must carry.
+  /// Further content that the answer must carry.
   package enum Carried: Sendable {
     case nothing
     /// A field of this name; of this value, unless nil.

@@ -117,9 +117,7 @@ package struct ConformanceRun: Sendable {
     }
   }
 
-  private func token(
-    age: Int64 = 0, team: String? = nil, key: ES256Key? = nil
-  ) -> String {
+  private func token(age: Int64 = 0, team: String? = nil, key: ES256Key? = nil) -> String {
     let header = #"{"alg":"ES256","kid":"\#(address.keyID)"}"#
     let claims = #"{"iss":"\#(team ?? address.teamID)","iat":\#(nowSeconds - age)}"#
     let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))

@@ -89,8 +89,7 @@ package enum PushConformance {
   private static var certificates: [ConformanceRow] {
     let voip = ["apns-topic": topic + ".voip", "apns-push-type": "voip"]
     return [
-      ConformanceRow(
-        "a certificate stands for the token", push(), 200, credential: .certificate),
+      ConformanceRow("a certificate stands for the token", push(), 200, credential: .certificate),
       ConformanceRow(
         "one for a single topic needs none", push(["apns-topic": nil]), 200,
         credential: .certificate),

@@ -1,10 +1,10 @@
 import ServerProcesses
 
-/// Holds the tokens that ought to have been reached against what the simulator saw. Who ought to
-/// be reached is computed again from the audience's seed, so neither Redis nor the worker can talk
-/// a push away.
+/// Holds the tokens that ought to have been reached against what the simulator saw. The expected
+/// devices are computed again from the audience's seed, so neither Redis nor the worker can talk a
+/// push away.
 package struct DeliveryAudit: Sendable {
-  /// What ought to become of a device.
+  /// The expected outcome of a device.
   package enum Fate: Sendable {
     /// Gets its push.
     case living

@@ -3,7 +3,7 @@ import Processes
 import Redis
 import Terminal
 
-/// What the demo's user may type next. Each command works as it stands, in the same directory.
+/// The commands that the demo's user may type next. Each works as it stands, in the same directory.
 package enum DemoLastWords {
   /// Has Redis write down what it holds, and says how to look at it: the demo's own redis-server
   /// ends with the demo.

@@ -88,12 +88,10 @@ package final class DemoRun {
   }
 
   private func send(_ stack: LocalStack) async throws(LocalRunError) -> MeasuredFanOut {
-    let event = GoLiveEvent(
-      id: "demo-\(WallClock.nowMilliseconds())", streamer: Self.streamer)
+    let event = GoLiveEvent(id: "demo-\(WallClock.nowMilliseconds())", streamer: Self.streamer)
     tell("event", "\(event.id): Aiko is live with \"Speedrun night\"")
     let devices = audience.totals().devices
-    var line = ProgressLine(
-      "  Pushing ", total: devices, on: options.talk, at: processes.loop.now)
+    var line = ProgressLine("  Pushing ", total: devices, on: options.talk, at: processes.loop.now)
     let fanOut = try await MeasuredFanOut.run(event, on: stack) { status in
       line.update(done: status.outcomes, at: processes.loop.clock)
     }
@@ -171,7 +169,7 @@ package struct ExpectedCounters: Sendable, Equatable {
   }
 }
 
-/// What the demo found, for people and for scripts.
+/// The demo's result, for people and for scripts.
 package struct DemoReport {
   package let fanOut: MeasuredFanOut
   package let totals: SyntheticAudience.Totals
@@ -315,8 +313,7 @@ package struct DemoReport {
     summary.add(
       "worker CPU", Figures.time(nanoseconds: fanOut.cpuMicrosecondsPerPush * 1e3),
       note: "a push")
-    summary.add(
-      "worker memory", Figures.bytes(fanOut.workerPeakBytes), note: "at its peak")
+    summary.add("worker memory", Figures.bytes(fanOut.workerPeakBytes), note: "at its peak")
   }
 }
 

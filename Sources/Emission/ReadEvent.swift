@@ -4,7 +4,7 @@ import Model
 package struct ReadEvent: Sendable {
   /// Nil of the end of a stream.
   package let event: Event?
-  /// What it is called: an event's id, or which stream ends.
+  /// An event's id, or which stream ends.
   package let name: String
   package let streamer: String
   package let document: [UInt8]

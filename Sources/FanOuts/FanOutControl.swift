@@ -5,7 +5,7 @@ import Redis
 import Terminal
 import VerbSupport
 
-/// What operators ask of fan-outs: which there are, how one fares, and that it stops or goes on.
+/// Lists, reports, pauses, resumes and cancels fan-outs for operators.
 package struct FanOutControl {
   package enum Order: Sendable {
     case pause, resume, cancel

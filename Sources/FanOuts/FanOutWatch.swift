@@ -62,7 +62,7 @@ package struct FanOutWatch {
     return (done, done &+ max(0, status.waiting) &+ Int(min(rest, 1e15)))
   }
 
-  /// What stands behind the figures.
+  /// The text behind the figures.
   package static func note(of status: FanOutStatus) -> String {
     var words = [FanOutReport.state(of: status)]
     if !status.brakeReason.isEmpty { words[0] += " (\(status.brakeReason))" }

@@ -57,9 +57,7 @@ package enum RenderVerb {
       } else {
         try reader.read(flags: TemplatePreview.sampleEvent(now: invocation.nowMilliseconds)).event
       }
-    guard let event else {
-      throw CommandFailure(.failed, "the end of a stream is shown to nobody")
-    }
+    guard let event else { throw CommandFailure(.failed, "the end of a stream is shown to nobody") }
     var person = RenderedPerson()
     if let user = invocation[user] {
       try RenderedPerson.check(user: user)

@@ -44,8 +44,7 @@ package enum TraceVerb {
         throw CommandFailure(error)
       }
     }
-    let access = Trace.Access(
-      showsTokens: invocation[tokens], showsPayload: invocation[payload])
+    let access = Trace.Access(showsTokens: invocation[tokens], showsPayload: invocation[payload])
     if invocation[json] {
       invocation.output.line(trace.jsonText(access))
     } else {

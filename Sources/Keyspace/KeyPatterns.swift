@@ -1,11 +1,11 @@
 import Text
 
-/// What SCAN is asked for, and what the keys that it finds are.
+/// The patterns for SCAN, and the meaning of the keys that it finds.
 extension Keyspace {
   /// Finds the devices of everybody that were set aside.
   package var quarantinedPattern: String { Self.escaped(dataPrefix) + "{u:*}" + Self.setAside }
 
-  /// Whose key it is; nil when it is none of those that `quarantined(user:)` makes.
+  /// The user of the key; nil when it is none of those that `quarantined(user:)` makes.
   package func user(ofQuarantined key: String) -> String? {
     Self.middle(of: key, from: "\(dataPrefix){u:", to: "}" + Self.setAside)
   }
@@ -25,7 +25,7 @@ extension Keyspace {
     case tagShard(tag: String)
     case tokenOwner(token: String)
     case tokenMoves(token: String)
-    /// What became of an event's pushes.
+    /// The noted outcomes of an event's pushes.
     case trace
   }
 
@@ -51,7 +51,7 @@ extension Keyspace {
     return nil
   }
 
-  /// Whose list of users a key is of.
+  /// The name of the list of users that a key belongs to.
   private func userList(_ key: String, _ letter: String) -> (name: String, isShard: Bool)? {
     guard let name = Self.middle(of: key, from: "\(dataPrefix){\(letter):", to: "}") else {
       return nil
@@ -68,7 +68,7 @@ extension Keyspace {
   /// Of any platform.
   private static func isToken(_ text: String) -> Bool { text.utf8.allSatisfy(\.isSafeInKey) }
 
-  /// What stands between two ends; nil when that is nothing, or the key ends otherwise.
+  /// The text between two ends; nil when it is empty, or the key ends otherwise.
   private static func middle(of key: String, from start: String, to end: String) -> String? {
     guard key.utf8.starts(with: start.utf8), key.utf8.count > start.utf8.count + end.utf8.count,
       key.utf8.reversed().starts(with: end.utf8.reversed())

@@ -2,25 +2,25 @@ import Text
 
 /// Every Redis key of Fanfare: its name, its type and its lifetime, in one place.
 ///
-/// What belongs together carries one hash tag (`{…}`), so that a script on it runs in one slot of a
-/// Redis Cluster. Data and dashboards have prefixes of their own, because the patterns of a Redis
+/// Keys that belong together carry one hash tag (`{…}`), so that a script on it runs in one slot of
+/// a Redis Cluster. Data and dashboards have prefixes of their own, because the patterns of a Redis
 /// ACL cannot subtract: a dashboard's user gets `%R~ff:*` and with it no device token.
 ///
 /// Ids are put into keys as they are: check them with `isIdentifier` (a streamer's with
 /// `isStreamerIdentifier`) where they enter the system. Prefixes come from the settings, which
-/// refuse what would break a key.
+/// refuse a prefix that would break a key.
 package struct Keyspace: Sendable, Equatable {
   let dataPrefix: String
   package let dashboardsPrefix: String
-  /// Whose users `followers` and `followerShard` name.
+  /// The list of users that `followers` and `followerShard` name.
   private let userLists: UserLists
-  /// What stands before and after the raw bytes of a user id in `bindings(user:)`.
+  /// The bytes before and after a user id in `bindings(user:)`.
   package let bindingsParts: (prefix: [UInt8], suffix: [UInt8])
-  /// What stands before and after the raw bytes of a user id in `profile(user:)`.
+  /// The bytes before and after a user id in `profile(user:)`.
   package let profileParts: (prefix: [UInt8], suffix: [UInt8])
-  /// What stands before and after the raw bytes of a user id in `reached(user:)`.
+  /// The bytes before and after a user id in `reached(user:)`.
   package let reachedParts: (prefix: [UInt8], suffix: [UInt8])
-  /// What stands before and after the raw bytes of a user id in `bound(user:)`.
+  /// The bytes before and after a user id in `bound(user:)`.
   package let boundParts: (prefix: [UInt8], suffix: [UInt8])
 
   package init(data: String = "ffd:", dashboards: String = "ff:") {
@@ -82,7 +82,7 @@ extension Keyspace {
   package func bound(user: String) -> String { "\(dataPrefix){u:\(user)}:bound" }
 
   /// HASH: binding member → why Apple refused its token for good, and when; of one that was pruned
-  /// also when it was bound. A new login takes it out. What was pruned stays for
+  /// also when it was bound. A new login takes it out. Pruned devices stay for
   /// `prunedLifetimeSeconds`, `prunedMaximum` devices at most.
   package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}\(Self.setAside)" }
 
@@ -110,7 +110,7 @@ extension Keyspace {
     deviceKeys(user: user) + [moves(user: user)]
   }
 
-  /// The keys of a user that go when the user is forgotten, devices first. What is left is `moves`,
+  /// The keys of a user that go when the user is forgotten, devices first. The key `moves` is left,
   /// by which a step that comes late knows that it does: it ends by itself.
   package func forgottenKeys(user: String) -> [String] {
     deviceKeys(user: user) + [
@@ -423,7 +423,7 @@ extension Keyspace {
     isStreamerIdentifier(text) && text.utf8.allSatisfy { $0 < 0x80 }
   }
 
-  /// What a message says of a name that is no tag.
+  /// The message about a name that is no tag.
   package static let tagRule =
     "1 to \(maximumIdentifierBytes) printable ASCII characters without braces, not ending in "
     + ":<digits>:<digits>"
@@ -432,4 +432,12 @@ extension Keyspace {
     guard let text = String(validating: bytes, as: UTF8.self) else { return false }
     return text.unicodeScalars.allSatisfy { $0.value < 0x80 || $0.value > 0x9F }
   }
+}
+
+/// Lua that scripts of several modules begin with.
+package enum SharedLua {
+  /// `wrong(key, type)`.
+  package static let types = PackageResources.types_lua
+  /// `forbidden(commands)`.
+  package static let permissions = PackageResources.permissions_lua
 }

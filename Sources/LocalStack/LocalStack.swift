@@ -15,7 +15,7 @@ import Text
 package final class LocalStack {
   /// The app that the devices belong to.
   package static let app = "com.example.live"
-  /// What stands before a streamer's id in the key of a plain set.
+  /// The key of a plain set begins with it; the streamer's id follows.
   package static let plainSetPrefix = "plain-followers:"
 
   /// A fan-out that stands still for so long is given up.
@@ -133,8 +133,7 @@ package final class LocalStack {
   /// another to write it.
   package func startWorker() async throws(LocalRunError) {
     let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
-    workers.append(
-      try await LocalServers.worker(processes, configuration: configuration, id: id))
+    workers.append(try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1
     try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {
       AudienceRow(user: "\($0)", profile: [], bindings: [], boundAt: 0)
@@ -156,7 +155,7 @@ package final class LocalStack {
     }
   }
 
-  /// What the operating system says of the worker, as long as it runs.
+  /// The worker's memory and CPU time, as long as it runs.
   package func workerUsage() throws(LocalRunError) -> ProcessUsage {
     guard let worker = workers.first, let usage = ProcessUsage.of(worker.processID) else {
       throw LocalRunError(.failed, "the worker's CPU time and memory cannot be read from /proc")
@@ -228,8 +227,7 @@ package final class LocalStack {
   }
 
   package func deadLetters() async throws(LocalRunError) -> Int {
-    let replies = try await send(
-      RedisPipeline(["HGET", keyspace.statsTotal, "dead_letters"]))
+    let replies = try await send(RedisPipeline(["HGET", keyspace.statsTotal, "dead_letters"]))
     return replies[0].decimal.map { Int($0) } ?? 0
   }
 
@@ -304,9 +302,7 @@ package struct WorkerFile {
   private static let closedPort = 1
 
   private var redisText: String {
-    guard !redis.clusterNodes.isEmpty else {
-      return "  host: \(redis.host)\n  port: \(redis.port)"
-    }
+    guard !redis.clusterNodes.isEmpty else { return "  host: \(redis.host)\n  port: \(redis.port)" }
     let nodes = redis.clusterNodes.map { "\"\($0)\"" }.joined(separator: ", ")
     return "  cluster: [\(nodes)]"
   }

@@ -1,14 +1,10 @@
 import Benchmarks
-import LocalStack
 import Processes
 import Terminal
 import VerbSupport
 
 /// How fast it is, as ratios to a program that everybody can run.
 package enum BenchVerb {
-  private static let json = Option(
-    flag: "json",
-    help: "Print one JSON object on standard output, and everything else on standard error")
   private static let only = Option<BenchSuite.Section?>(
     "only", .choice(), value: "SECTION", help: "Measure only this section")
   private static let runs = Option(
@@ -19,12 +15,6 @@ package enum BenchVerb {
     help: "Pushes, or requests of h2load, in each run of deliver, worker and cluster")
   private static let events = Option(
     "events", .integer(in: 1...10_000), default: 100, help: "Events in each run of latency")
-  private static let lanes = Option(
-    "lanes", .integer(in: 0...256), default: 0,
-    help: "The worker's lanes; 0 means one for each core")
-  private static let templates = Option<String?>(
-    "templates", .path, value: "DIR",
-    help: "The directory of go-live.yaml; by default the one that comes with Fanfare")
 
   package static let verb = Verb(
     "bench", summary: "Measure CPU time, memory and latency on this machine, compared with h2load",
@@ -65,7 +55,9 @@ package enum BenchVerb {
       nghttp2-server, wrk), and exits with 1 if a limit is missed. A build without optimisation \
       (swift build without -c release) misses the limits.
       """,
-    options: [json, only, runs, pushes, events, lanes, templates],
+    options: [
+      LocalFlags.json, only, runs, pushes, events, LocalFlags.lanes, LocalFlags.templates,
+    ],
     examples: [
       .init("fanfare bench", "Measure everything, which takes some minutes"),
       .init("fanfare bench --only deliver --runs 5", "Measure the sending path five times"),
@@ -73,16 +65,12 @@ package enum BenchVerb {
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    let asJSON = invocation[json]
+    let asJSON = invocation[LocalFlags.json]
     let talk = asJSON ? invocation.errors : invocation.output
-    let directory = invocation[templates]
-    let templates = try await CommandFailure.from { () async throws(LocalRunError) in
-      try TemplateDirectory.find(directory)
-    }
+    let templates = try await LocalFlags.templateDirectory(invocation)
     let options = BenchOptions(
       runs: invocation[runs], pushes: invocation[pushes], events: invocation[events],
-      lanes: invocation[lanes], templates: templates,
-      talk: talk)
+      lanes: invocation[LocalFlags.lanes], templates: templates, talk: talk)
     let sections = invocation[only].map { [$0] } ?? BenchSuite.Section.allCases
     let output = invocation.output
     return try await localRun("fanfare-bench", invocation) {

@@ -1,5 +1,4 @@
 import Demo
-import LocalStack
 import Processes
 import Terminal
 import VerbSupport
@@ -9,15 +8,6 @@ package enum DemoVerb {
   private static let followers = Option(
     "followers", .integer(in: 1...10_000_000), default: 100_000,
     help: "Followers of the streamer who goes live; they have about 1.2 devices each")
-  private static let lanes = Option(
-    "lanes", .integer(in: 0...256), default: 0,
-    help: "The worker's lanes; 0 means one for each core")
-  private static let templates = Option<String?>(
-    "templates", .path, value: "DIR",
-    help: "The directory of go-live.yaml; by default the one that comes with Fanfare")
-  private static let json = Option(
-    flag: "json",
-    help: "Print one JSON object on standard output, and everything else on standard error")
   private static let keep = Option(
     flag: "keep",
     help:
@@ -36,7 +26,7 @@ package enum DemoVerb {
       both with who should have been reached. It exits with 1 if a push was lost or the counters \
       differ. It leaves nothing behind, even after Ctrl-C.
       """,
-    options: [followers, lanes, templates, json, keep],
+    options: [followers, LocalFlags.lanes, LocalFlags.templates, LocalFlags.json, keep],
     examples: [
       .init("fanfare demo", "Notify 100,000 followers"),
       .init("fanfare demo --followers 1M", "Notify a million"),
@@ -44,16 +34,13 @@ package enum DemoVerb {
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    let asJSON = invocation[json]
+    let asJSON = invocation[LocalFlags.json]
     let keeps = invocation[keep]
     let output = invocation.output
     let errors = invocation.errors
-    let directory = invocation[templates]
-    let templates = try await CommandFailure.from { () async throws(LocalRunError) in
-      try TemplateDirectory.find(directory)
-    }
+    let templates = try await LocalFlags.templateDirectory(invocation)
     let options = DemoRun.Options(
-      followers: invocation[followers], lanes: invocation[lanes], templates: templates,
+      followers: invocation[followers], lanes: invocation[LocalFlags.lanes], templates: templates,
       talk: asJSON ? errors : output)
     return try await localRun("fanfare-demo", invocation, keepsDirectory: keeps) {
       (processes) async throws(LocalRunError) -> ExitCode in

@@ -1,3 +1,4 @@
+import LocalStack
 import Processes
 import Terminal
 import VerbSupport
@@ -17,7 +18,28 @@ func localRun(
   }
 }
 
-/// What a local run throws, as the end of a command.
+/// The flags of verbs that run the whole system on this machine.
+enum LocalFlags {
+  static let json = Option(
+    flag: "json",
+    help: "Print one JSON object on standard output, and everything else on standard error")
+  static let lanes = Option(
+    "lanes", .integer(in: 0...256), default: 0,
+    help: "The worker's lanes; 0 means one for each core")
+  static let templates = Option<String?>(
+    "templates", .path, value: "DIR",
+    help: "The directory of go-live.yaml; by default the one that comes with Fanfare")
+
+  static func templateDirectory(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> String {
+    try await CommandFailure.from { () async throws(LocalRunError) in
+      try TemplateDirectory.find(invocation[templates])
+    }
+  }
+}
+
+/// Turns the errors of local runs into the end of a command.
 extension CommandFailure {
   /// Runs what fails as local runs do.
   static func from<T>(

@@ -135,8 +135,7 @@ enum SelfTest {
     let files = ConformanceRun.Files(
       key: try text(keyFile), certificate: try text(address.clientCertificateFile),
       misplacedCertificate: try text(address.misplacedCertificateFile))
-    let run = try ConformanceRun(
-      address, files, nowSeconds: nowSeconds)
+    let run = try ConformanceRun(address, files, nowSeconds: nowSeconds)
     return await run.results()
   }
 

@@ -11,7 +11,7 @@ package indirect enum AudienceExpression: Sendable, Equatable {
   /// names 32 lists at most: each is a question to Redis for each page of users.
   package static let maximumParts = (outer: 8, inner: 4)
 
-  /// Who is in one list of users.
+  /// One list of users.
   package enum List: Sendable, Hashable {
     case followers
     case tag(String)

@@ -1,10 +1,9 @@
-/// Bytes appended one behind the other and read by slice. A page of recipients or a batch of
-/// pushes is one arena: nothing is allocated per recipient. Growing moves the bytes, so a pointer
-/// taken from it is good only until the next append; a batch that is being sent is appended to no
-/// more.
+/// Bytes appended one behind the other and read by slice. A page of recipients or a batch of pushes
+/// is one arena: nothing is allocated per recipient. Growing moves the bytes, so a pointer taken
+/// from it is good only until the next append; a batch that is being sent is appended to no more.
 ///
-/// What changes stands behind one constant pointer: each touch of a stored `var` of a class is
-/// checked for exclusive access at run time, which was a third of the cost of rendering.
+/// The parts that change stand behind one constant pointer: each touch of a stored `var` of a class
+/// is checked for exclusive access at run time, which was a third of the cost of rendering.
 package final class ByteArena {
   private struct State {
     var base: UnsafeMutableRawPointer
@@ -107,4 +106,24 @@ package final class ByteArena {
 
   /// The bytes of a slice as text; what is not UTF-8 becomes U+FFFD.
   package func string(_ slice: ByteSlice) -> String { String(decoding: self[slice], as: UTF8.self) }
+}
+
+/// A range of bytes in a `ByteArena`.
+package struct ByteSlice: Sendable, Equatable {
+  package var offset: Int32
+  package var count: Int32
+
+  package init(offset: Int, count: Int) {
+    self.offset = Int32(truncatingIfNeeded: offset)
+    self.count = Int32(truncatingIfNeeded: count)
+  }
+
+  /// Stands for a value that is not there, as opposed to an empty one.
+  package static let missing = ByteSlice(offset: 0, count: -1)
+  package var isMissing: Bool { count < 0 }
+
+  /// The last `suffix` bytes of this range.
+  package func last(_ suffix: Int) -> ByteSlice {
+    ByteSlice(offset: Int(offset) + Int(count) - suffix, count: suffix)
+  }
 }

@@ -115,7 +115,7 @@ package struct Destination: Sendable, Hashable {
   /// The environment's, or the platform's when it has but one: what settings, metrics and logs call
   /// it.
   package var name: String { row.environment ?? row.platform.name }
-  /// What members of a user's set of bindings begin with, the colon with it.
+  /// The members of a user's set of bindings begin with it, the colon included.
   package var memberPrefix: String { row.prefix }
 
   /// Nil for no member of ours.
@@ -136,4 +136,17 @@ package struct Destination: Sendable, Hashable {
   }
 
   private init(index: UInt8) { self.index = index }
+}
+
+/// The way of a push to Apple, as far as it can be closed: an environment, and in it a topic whose
+/// credentials may be refused.
+package struct PushRoute: Sendable, Equatable, Hashable {
+  package let destination: Destination
+  /// Bundle id and the push type's suffix, as in `PushHeaders`.
+  package let topic: String
+
+  package init(destination: Destination, topic: String) {
+    self.destination = destination
+    self.topic = topic
+  }
 }

@@ -1,5 +1,5 @@
-/// What the live backend wrote to Kafka: "streamer X went live". Already validated; every text here
-/// is bounded and free of control characters in the places that reach a header or a Redis key.
+/// The live backend's record "streamer X went live". Already validated; every text here is bounded
+/// and free of control characters in the places that reach a header or a Redis key.
 package struct Event: Sendable, Equatable {
   /// How far the live backend's clock may be ahead of ours.
   package static let clockSkew: Duration = .seconds(10 * 60)
@@ -64,4 +64,18 @@ package enum EventAudience: Sendable, Equatable {
 
   /// Users that an event may name.
   package static let maximumUsers = 1_000
+}
+
+/// The live backend's record that a stream is over: its fan-outs stop.
+package struct StreamEnd: Sendable, Equatable {
+  package let streamer: String
+  package let stream: String
+  /// Milliseconds since 1970. A stream that went live after it is another broadcast.
+  package let occurredAt: Int64
+
+  package init(streamer: String, stream: String, occurredAt: Int64) {
+    self.streamer = streamer
+    self.stream = stream
+    self.occurredAt = occurredAt
+  }
 }

@@ -114,8 +114,8 @@ package struct LocaleTag: Hashable, Sendable {
     }
   }
 
-  /// What whoever wrote a locale that nobody knows may have meant, in words behind a rule; empty
-  /// where that cannot be told.
+  /// A guess at the locale that the writer of an unknown one meant, in words behind a rule; empty
+  /// where there is none.
   package static func hint(_ text: String) -> String {
     if ["c", "posix"].contains(text.prefix { $0 != "." }.lowercased()) {
       return "; \(text) is no language: leave the locale out"

@@ -1,6 +1,6 @@
-/// What became of single pushes of one segment, and of users to whom nothing was sent: for whoever
-/// asks later what became of one person's. Pushes that Apple accepted are many and are noted only
-/// where that is asked for. Confined to one lane.
+/// The outcomes of single pushes of one segment, and of users to whom nothing was sent, for later
+/// questions about one person. Pushes that Apple accepted are many and are noted only where that is
+/// asked for. Confined to one lane.
 package final class OutcomeNotes {
   package enum Level: String, Sendable, CaseIterable {
     /// Whatever was not accepted.
@@ -26,7 +26,7 @@ package final class OutcomeNotes {
   /// Of users' ids: 32 for each.
   private static let maximumIDBytes = maximum * 32
 
-  /// What the notes of a segment take at most; each of a lane's places may have them.
+  /// The most that the notes of a segment take; each slot of a lane may have them.
   package static let maximumBytes = maximum * MemoryLayout<Note>.stride + maximumIDBytes
 
   package let level: Level
@@ -89,5 +89,27 @@ package enum DeviceMark {
   package static func of(_ member: String) -> UInt32 {
     var member = member
     return member.withUTF8 { of(UnsafeRawBufferPointer($0)) }
+  }
+}
+
+/// The noted outcome of a push, or of a user.
+package enum NotedFate: Sendable, Equatable {
+  case outcome(Outcome)
+  /// It left its segment and is tried again later.
+  case waiting
+  /// The user was passed over, because Redis held something else than the contract says.
+  case skipped
+
+  /// As Redis holds it: Apple's reason, or a word in small letters.
+  package var name: String {
+    switch self {
+    case .outcome(.accepted): "accepted"
+    case .outcome(.rejected(let reason)): reason.name
+    case .outcome(.expired): "expired"
+    case .outcome(.cancelled): "cancelled"
+    case .outcome(.suppressed(let rule)): rule.name
+    case .waiting: "waiting"
+    case .skipped: "skipped"
+    }
   }
 }

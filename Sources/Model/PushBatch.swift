@@ -10,7 +10,7 @@ package final class PushBatch {
     /// 36 characters; the same on every try, also after a crash.
     package var apnsID: ByteSlice
     package var destination: Destination
-    /// What earlier tries in other segments left behind; empty but for stragglers.
+    /// The history from earlier tries in other segments; empty but for stragglers.
     package var history = PushHistory()
     fileprivate var isSettled = false
     /// Its outcome is noted, or it has left without one.
@@ -130,7 +130,7 @@ package final class PushBatch {
     state.pointee.entries.contains { $0.destination == destination }
   }
 
-  /// What earlier tries of a push left behind.
+  /// Sets the history from earlier tries of a push.
   package func setHistory(_ index: Int, _ history: PushHistory) {
     state.pointee.entries[index].history = history
   }

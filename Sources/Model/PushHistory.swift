@@ -3,15 +3,15 @@
 package struct PushHistory: Sendable, Equatable, Hashable {
   /// Answers that asked for another try: 429, 5xx, a refused stream.
   package var tries: UInt16 = 0
-  /// Connections that were lost, and answers that never came, while the push was in flight. What
-  /// speaks against the push counts more.
+  /// Connections that were lost, and answers that never came, while the push was in flight.
+  /// Evidence against the push counts more.
   package var losses: UInt8 = 0
   /// Answers that refused our credentials.
   package var refusals: UInt8 = 0
   /// It was sent, and nobody knows what Apple did with it.
   package var mayHaveArrived = false
-  /// What of the tries speaks against this push, and not against the server, in hundredths of a
-  /// try.
+  /// The part of the tries that speaks against this push, and not against the server, in hundredths
+  /// of a try.
   package var suspicion: UInt16 = 0
 
   /// A try that speaks against nothing but its push.

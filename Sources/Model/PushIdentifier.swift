@@ -33,8 +33,7 @@ package struct PushIdentifier: Equatable {
     var b = second
     var offset = 0
     while offset + 8 <= bytes.count {
-      let word = UInt64(
-        littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
       a = fold(a ^ word, 0xA076_1D64_78BD_642F)
       b = fold(b ^ word, 0xE703_7ED1_A0B4_28DB)
       offset += 8

@@ -3,7 +3,8 @@
 /// that it limits share it.
 ///
 /// Pushes take tokens (`take`), which makes more wanted; pushes that find none lack them, and make
-/// the limit short for a while. Who asks Redis says so (`ask`) and brings the answer (`grant`).
+/// the limit short for a while. The code that asks Redis says so (`ask`) and brings the answer
+/// (`grant`).
 package final class PushLimit {
   package enum Subject: Hashable, Sendable {
     case app(String)
@@ -61,7 +62,7 @@ package final class PushLimit {
     lack()
   }
 
-  /// What was leased and not used for a while is void, so that lanes save up for no burst.
+  /// Voids leases that were not used for a while, so that lanes save up for no burst.
   package func expire() {
     guard tokens > 0 else { return }
     tokens = 0
@@ -80,4 +81,25 @@ extension PushLimit: CustomStringConvertible {
     case .event(let id): "event \(id): \(rate) pushes a second"
     }
   }
+}
+
+/// Limits of pushes a second, of all workers together.
+package struct PushRates: Sendable, Equatable {
+  /// By the app's bundle id.
+  package var apps: [String: Int] = [:]
+  /// Of each event; nil: none.
+  package var event: Int?
+
+  /// More than any Redis gives out, and than one millisecond can be divided into.
+  package static let maximum = 1_000_000
+
+  package init() {}
+
+  /// Of one event alone, the lower of what we and the event itself say; nil: none.
+  package func rate(of event: Event) -> Int? {
+    [self.event, event.pushesPerSecond].compactMap(\.self).min()
+  }
+
+  /// Whether an event has a limit, of its own or of its app.
+  package func bounds(_ event: Event) -> Bool { rate(of: event) != nil || apps[event.app] != nil }
 }

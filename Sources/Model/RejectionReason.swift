@@ -71,7 +71,7 @@ package struct RejectionReason: Sendable, Hashable {
 
   /// As its platform spells it; ours are made like Apple's.
   package var name: String { row.name }
-  /// Whose it is: `Platform.name`; nil: ours.
+  /// `Platform.name` of its platform; nil: ours.
   package var platform: String? { row.platform }
 
   private init(index: UInt8) { self.index = index }

@@ -1,4 +1,4 @@
-/// What became of one segment's pushes, counted while they settle on one lane, written once by
+/// The outcomes of one segment's pushes, counted while they settle on one lane, written once by
 /// Record.
 package final class SegmentTally {
   package let fanOut: FanOut
@@ -32,19 +32,19 @@ package final class SegmentTally {
   /// Of `accepted`, those of destinations other than the first, which nearly all are of: what is
   /// accepted is evidence for one destination.
   private var acceptedElsewhere = [Int](repeating: 0, count: Destination.maximum)
-  /// What became of the verdicts that are no longer among `verdicts`.
+  /// The results of verdicts that are no longer among `verdicts`.
   package var findings = PruneFindings()
-  /// What is still to be published of the verdicts that are no longer among `verdicts`.
+  /// The unpublished changes of verdicts that are no longer among `verdicts`.
   package var pendingChanges = PendingTokenChanges()
   /// Of the refused tokens, those that are unusable, by destination.
   private var unusable = [Int](repeating: 0, count: Destination.maximum)
   /// Pushes that left without an outcome and are not written down yet.
   package var stragglers: [Straggler] = []
-  /// What keeps pushes from being sent that became stragglers, in words for an operator; nil while
-  /// nothing does.
+  /// The obstacle of pushes that became stragglers, in words for an operator; nil while there is
+  /// none.
   package var obstacle: String?
 
-  /// What became of single pushes; nil: nobody will ask.
+  /// The outcomes of single pushes; nil: nobody will ask.
   package var notes: OutcomeNotes?
 
   /// Its pushes leave as stragglers when their route is slow and others go on. Stragglers wait for
@@ -65,8 +65,7 @@ package final class SegmentTally {
 
   package init(of fanOut: FanOut = FanOut()) { self.fanOut = fanOut }
 
-  /// What is counted in the place of an outcome: that a push was not sent is said of none that may
-  /// have been.
+  /// The counted outcome: a push that may have been sent never counts as not sent.
   package func known(_ outcome: Outcome) -> Outcome {
     guard mayHaveBeenSent, outcome == .expired || outcome == .cancelled else { return outcome }
     return .rejected(.unanswered)
@@ -116,9 +115,7 @@ package final class SegmentTally {
     repeating: (0, 0), count: Destination.maximum)
 
   /// Pushes accepted, and tokens found unusable, in one environment since this was asked last.
-  package func takeEvidence(
-    of destination: Destination
-  ) -> (accepted: Int, unusable: Int) {
+  package func takeEvidence(of destination: Destination) -> (accepted: Int, unusable: Int) {
     let index = Int(destination.index)
     let all = accepted(at: destination)
     let earlier = heard[index]
@@ -164,8 +161,8 @@ package final class SegmentTally {
   }
 }
 
-/// What Apple said of the tokens of a segment and is not published yet, and what is noted of it in
-/// Redis until it is.
+/// Apple's answers about the tokens of a segment that are not published yet, and their notes in
+/// Redis until they are.
 package struct PendingTokenChanges: Sendable {
   package var news: [TokenNews] = []
   /// Texts of Record's own.
@@ -178,7 +175,7 @@ package struct PendingTokenChanges: Sendable {
   package var isEmpty: Bool { notes.isEmpty }
 }
 
-/// What became of Apple's verdicts on tokens.
+/// The results of Apple's verdicts on tokens.
 package struct PruneFindings: Sendable, Equatable {
   /// Bindings taken out after a 410.
   package var pruned = 0

@@ -1,4 +1,4 @@
-/// What a list of stragglers says of each of its pushes, found by the bytes of user and member.
+/// The entries of a list of stragglers, found by the bytes of user and member.
 package struct StragglerIndex {
   private let histories: [[UInt8]: PushHistory]
   private let pushes: [Straggler]
@@ -38,7 +38,7 @@ package struct StragglerIndex {
     return page.bindings.count
   }
 
-  /// What names each push of a page, all of them listed.
+  /// The names of a page's pushes, all of them listed.
   package func names(in page: RecipientPage) -> [[UInt8]] {
     page.recipients.flatMap { recipient in
       let user = Array(page.bytes[recipient.user])

@@ -13,14 +13,14 @@ package struct TokenNews: Sendable, Equatable {
   }
 
   package let kind: Kind
-  /// Whose it was, or is again.
+  /// The user who had the token, or has it again.
   package let user: String
   package let destination: Destination
   package let topic: String
   package let token: String
   /// Apple's, as Apple spells it.
   package let reason: String?
-  /// Whose push it was.
+  /// The event of the push.
   package let event: String?
   /// Ms since 1970.
   package let at: Int64

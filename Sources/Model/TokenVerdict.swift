@@ -24,7 +24,7 @@ package struct TokenVerdict: Sendable, Equatable {
   }
 }
 
-/// What may be written of the first verdicts of a tally. It is decided once: a call that is
+/// The permission to write the first verdicts of a tally. It is decided once: a call that is
 /// repeated after a transient error neither reports their answers again nor withholds what it has
 /// begun to write.
 package struct VerdictAdmission: Sendable, Equatable {

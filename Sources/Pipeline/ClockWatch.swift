@@ -55,7 +55,7 @@ final class ClockWatch {
   }
 
   private func sayThatClockIsOff(_ now: Int64, _ redisTime: Int64, _ event: Event?) {
-    // What is said of one event is not said of all in the same minute.
+    // A line about one event does not silence the others in the same minute.
     guard lane.loop.now >= nextLine || event != nil && !hasNamedEvent else { return }
     if lane.loop.now >= nextLine { hasNamedEvent = false }
     nextLine = lane.loop.now &+ Self.lineInterval.nanoseconds

@@ -51,9 +51,9 @@ final class CredentialWatch: Sendable {
   }
 }
 
-/// What has changed in the files of the credentials for APNs.
+/// A change in the files of the credentials for APNs.
 package enum CredentialChange: Sendable, Equatable {
-  /// It is used from now on. What it is, in words.
+  /// It is used from now on. Described in words.
   case replaced(String)
   /// The files cannot be used, and what was used before is used on. Why, in words.
   case refused(String)

@@ -3,7 +3,7 @@ import Telemetry
 import Text
 
 extension Log {
-  /// What Deliver reports to an operator, in words.
+  /// Logs a notice of Deliver for an operator.
   package func deliver(_ notice: DeliverNotice) {
     switch notice {
     case .connected(let endpoint):

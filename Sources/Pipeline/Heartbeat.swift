@@ -3,7 +3,7 @@ import Kafka
 import Record
 import Telemetry
 
-/// What a worker reports of itself to the dashboards.
+/// A worker's report of itself to the dashboards.
 struct Heartbeat: Sendable {
   let options: PipelineOptions
   let lanes: [Lane]
@@ -73,7 +73,7 @@ final class HeartbeatWriter {
       let last = try await lane.record.heartbeat(
         worker: lane.options.workerID, instance: lane.options.instance, fields)
       sayWhoElseBeats(last)
-      // One worker looks for all. Who waits for Kafka cannot tell what nobody works on.
+      // One worker looks for all. A worker that waits for Kafka cannot tell what nobody works on.
       if try await lane.record.appendSeriesPoint(now: lane.now), figures.waitsFor.isEmpty {
         try await overdue.endAll()
       }
@@ -88,9 +88,7 @@ final class HeartbeatWriter {
   private func sayWhoElseBeats(_ last: String?) {
     defer { hasBeaten = true }
     guard hasBeaten, let last, last != lane.options.instance, lane.loop.now >= nextNamesakeLine
-    else {
-      return
-    }
+    else { return }
     nextNamesakeLine = lane.loop.now &+ Self.namesakeLineInterval.nanoseconds
     lane.log.warning(
       "another worker has the same id and overwrites this one's heartbeat: give each its own "

@@ -3,7 +3,7 @@ import Ingest
 import Kafka
 import Model
 
-/// What a worker keeps in memory at most: the sum of what bounds its parts, none of which depends
+/// The most that a worker keeps in memory: the sum of what bounds its parts, none of which depends
 /// on how many follow. For the limit of a container: a worker that nothing holds up needs about a
 /// tenth of it, and all of it only where every slot of every lane has the largest pages and
 /// payloads there are while Apple answers nothing.
@@ -23,7 +23,7 @@ package struct MemoryBudget: Sendable, Equatable {
   private static let programBytes = 40 << 20
   /// The event of a fan-out joined with its template, in each of its languages.
   private static let preparedBytes = 256 << 10
-  /// What stands beside the bytes of a push while it is under way.
+  /// The memory of a push under way besides its bytes.
   private static let entryBytes = 256
   /// A payload of 4 KiB (VoIP: 5 KiB) and the names around it, in an arena that doubles.
   private static let pushBytes = 6 << 10

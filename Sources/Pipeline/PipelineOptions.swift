@@ -49,7 +49,7 @@ package struct PipelineOptions: Sendable {
     get { deliver.wallClock }
     set { deliver.wallClock = newValue }
   }
-  /// What the worker keeps in memory at most, with these options.
+  /// The most that the worker keeps in memory, with these options.
   package var memoryBudget: MemoryBudget {
     MemoryBudget(
       lanes: lanes, limits: limits, ingest: ingest, expand: expand,
@@ -58,7 +58,7 @@ package struct PipelineOptions: Sendable {
         streams: deliver.streamsPerConnection),
       kafka: kafka, probeBytes: probeBytes)
   }
-  /// What clients of the process' probes can make it keep.
+  /// The most that clients of the process' probes can make it keep.
   package var probeBytes = 0
   /// How long a stopping worker waits for what is in flight.
   package var drainTimeout: Duration = .seconds(20)
@@ -94,7 +94,7 @@ package struct PipelineOptions: Sendable {
   /// Called once, with the reason, when the worker can do nothing more and must be restarted.
   package var whenFailed: @Sendable (String) -> Void = { _ in }
 
-  /// What the process has used.
+  /// The memory and CPU time of the process.
   package var processUsage: @Sendable () -> ProcessUsage
   /// Seconds since 1970.
   package var processStartTime: Double

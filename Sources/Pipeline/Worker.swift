@@ -64,13 +64,13 @@ package final class Worker: Sendable {
       ])
   }
 
-  /// What the worker measures, now. Waits for each of its threads, and so for one that is stuck.
+  /// The worker's metrics, now. Waits for each of its threads, and so for one that is stuck.
   package func metrics() async -> PrometheusText {
     WorkerMetrics.text(
       await WorkerFigures.take(options, lanes, pump, counters), isStopping: isStopping)
   }
 
-  /// What the batches of one lane took at most: the part of `MemoryBudget` that depends on Apple.
+  /// The most that the batches of one lane took: the part of `MemoryBudget` that depends on Apple.
   package func mostBatchBytes() async -> Int {
     var most = 0
     for lane in lanes { most = max(most, await lane.figures().mostBatchBytes) }
@@ -125,7 +125,7 @@ package final class Worker: Sendable {
     for lane in lanes { await lane.stop() }
     let left = await pump.close(timeout: Self.closeTimeout)
     producer.close(timeout: max(left, .zero))
-    // What the lanes gave up comes back, before their threads end under it.
+    // Records that the lanes gave up come back, before their threads end under it.
     _ = await pump.drain(timeout: .seconds(1))
     pump.end()
     for lane in lanes { lane.end() }

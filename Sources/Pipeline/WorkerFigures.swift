@@ -6,7 +6,7 @@ import Model
 import Redis
 import Telemetry
 
-/// What a worker says of itself at one moment: for the heartbeat and for metrics.
+/// A worker's state at one moment: for the heartbeat and for metrics.
 struct WorkerFigures: Sendable {
   let version: String
   /// Versions of the libraries in use, by name.
@@ -47,7 +47,7 @@ struct WorkerFigures: Sendable {
   var waitsFor: [DependencyWait]
   /// Why there is no connection on which Redis has answered, in words, each once.
   private(set) var redisTroubles: [String] = []
-  /// What pushes cannot pass, in words, each once.
+  /// Obstacles of pushes, in words, each once.
   private(set) var obstacles: [String] = []
   /// As many of those of an environment are of a kind.
   private(set) var obstacleCounts: [RouteObstacle.Group: Int] = [:]
@@ -187,7 +187,6 @@ package struct LaneFigures: Sendable {
   let waitsFor: [DependencyWait]
   /// Why there is no connection on which Redis has answered, whether or not anybody waits for it.
   let redisTrouble: String?
-  /// What pushes cannot pass.
   package let obstacles: [RouteObstacle]
   /// Limits of pushes a second that hold up pushes, in words.
   package let limits: [String]

@@ -4,9 +4,9 @@ import Keyspace
 import Model
 import Telemetry
 
-/// What a worker measures, as Prometheus reads it: every family. `text` writes their series, all
-/// of them from the start: a series that begins with its first event hides that event. Apple's
-/// refusals alone cannot be known before.
+/// The families of a worker's metrics in Prometheus. `text` writes their series, all of them from
+/// the start: a series that begins with its first event hides that event. Apple's refusals alone
+/// cannot be known before.
 package enum WorkerMetrics {
   static let build = MetricFamily(
     "fanfare_build_info", .gauge, "Always 1; the labels are the versions.",
@@ -151,8 +151,7 @@ package enum WorkerMetrics {
       + "hangs, no scrape ends.")
   static let partitions = MetricFamily(
     "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
-  static let records = MetricFamily(
-    "fanfare_records_in_flight", .gauge, "Records in progress.")
+  static let records = MetricFamily("fanfare_records_in_flight", .gauge, "Records in progress.")
   static let retryRecords = MetricFamily(
     "fanfare_records_aside", .gauge,
     "Records that wait for a retry, because another worker has their segment or their template is "
@@ -171,8 +170,7 @@ package enum WorkerMetrics {
   static let awaitingAnswers = MetricFamily(
     "fanfare_segments_lingering", .gauge,
     "Segments that have released their slot and await their last answers.")
-  static let ready = MetricFamily(
-    "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
+  static let ready = MetricFamily("fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
     "fanfare_push_streams_in_flight", .gauge, "Pushes sent and not answered.",
     labels: ["platform"])
@@ -210,21 +208,16 @@ package enum WorkerMetrics {
       build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
       unread, recipients, pending, skipped, unknownValues, pushes, rejections, suppressions,
       retries,
-      credentials,
-      unfitCredentials, expiry,
-      answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
-      redisFailures,
-      redisReconnects, replicaReads, replicaLag, commits, rebalances, lag, skippedRecords,
-      lastPoll,
-      partitions, clockAhead,
-      records, retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready,
-      streams,
+      credentials, unfitCredentials, expiry, answers, answerTimes, unknownAnswers, stragglers,
+      tokens, tokenNews, redisTimes, redisFailures, redisReconnects, replicaReads, replicaLag,
+      commits, rebalances, lag, skippedRecords, lastPoll, partitions, clockAhead, records,
+      retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
     ] + ProcessMetrics.all + [budget]
 }
 
 extension WorkerMetrics {
-  /// What a worker says of itself, in Prometheus' text.
+  /// A worker's metrics in Prometheus' text.
   static func text(_ figures: WorkerFigures, isStopping: Bool = false) -> PrometheusText {
     var text = PrometheusText()
     let versions = build.labels.dropFirst().map { figures.libraries[$0] ?? "" }
@@ -277,8 +270,7 @@ extension WorkerMetrics {
     text.append(recipients, Double(counts[.recipients]))
     text.append(pending, figures.pendingRecipients)
     text.append(skipped, Double(counts[.skipped]))
-    text.append(
-      unknownValues, series(counts, ["tz": .unknownZones, "locale": .unknownLocales]))
+    text.append(unknownValues, series(counts, ["tz": .unknownZones, "locale": .unknownLocales]))
     text.append(
       pushes,
       series(
@@ -327,8 +319,7 @@ extension WorkerMetrics {
 
   private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {
     let counts = figures.counts
-    text.append(
-      commits, series(counts, ["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
+    text.append(commits, series(counts, ["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
     text.append(
       rebalances,
       series(
@@ -409,9 +400,7 @@ extension WorkerMetrics {
     }
   }
 
-  static func answerSeries(
-    _ counts: AnswerCounts
-  ) -> [(labels: [String], value: Double)] {
+  static func answerSeries(_ counts: AnswerCounts) -> [(labels: [String], value: Double)] {
     let refused = counts.refused.map { refusal, count in
       let status = (refusal.interface.map { $0 + "-" } ?? "") + String(refusal.status)
       return ([status, refusal.reason?.name ?? ""], Double(count))

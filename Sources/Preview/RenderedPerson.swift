@@ -71,7 +71,7 @@ package struct RenderedPerson: Sendable {
     var devices = Devices()
     for (index, name) in names.enumerated() { person.fields[name] = profile[first + index].text }
     for index in 0..<bindings.count {
-      // What the worker would send to, be it written as we store it or not.
+      // The worker would send to it, whether it is written as we store it or not.
       guard let binding = Binding(foreign: bindings[index].text ?? "") else {
         devices.skipped += 1
         continue

@@ -17,7 +17,7 @@ package struct TemplatePreview {
       fields: event.fields, document: event.document)
   }
 
-  /// What of the event the template cannot use as it says, in words.
+  /// The event's values that the template cannot use as it says, in words.
   package var complaints: [String] {
     template.mistypedValues(of: event) + template.missingValues(of: event)
   }

@@ -76,7 +76,7 @@ actor ThreadLiveness {
   }
 }
 
-/// What a probe gets, by path.
+/// The answers to probes, by path.
 final class ProbeRoutes: Sendable {
   private let health: @Sendable () async -> [HealthPart]
   private let liveness: ThreadLiveness
@@ -116,7 +116,7 @@ final class ProbeRoutes: Sendable {
     }
   }
 
-  /// What is not vital may come later.
+  /// Parts that are not vital may come later.
   private func startup() async -> HTTPResponse { report(await look().filter(\.isVital)) }
 
   /// - Parameter excluded: parts that whoever asks can do without.

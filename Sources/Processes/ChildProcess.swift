@@ -12,9 +12,7 @@ package final class ChildProcess: Sendable {
     /// Read by `waitForLine` and `readToEnd`. A child that writes over 64 KiB unread is held up.
     case pipe
 
-    fileprivate func open(
-      _ descriptor: Int32, _ actions: inout posix_spawn_file_actions_t
-    ) {
+    fileprivate func open(_ descriptor: Int32, _ actions: inout posix_spawn_file_actions_t) {
       let flags = O_WRONLY | O_CREAT | O_APPEND
       if case .file(let path) = self {
         posix_spawn_file_actions_addopen(&actions, descriptor, path, flags, 0o600)
@@ -141,8 +139,8 @@ package final class ChildProcess: Sendable {
     return known
   }
 
-  /// Reads the output until a line contains `text`. What was read till then is in the error when
-  /// the output ends or the time is over.
+  /// Reads the output until a line contains `text`. The error has the output so far, when the
+  /// output ends or the time is over.
   package func waitForLine(
     containing text: String, timeout: Duration = .seconds(10)
   ) throws(LocalRunError) {
@@ -168,7 +166,7 @@ package final class ChildProcess: Sendable {
     return text
   }
 
-  /// What has come, when something has; nil at the end.
+  /// The output so far, when there is some; nil at the end.
   package func readSome() -> String? {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
@@ -233,9 +231,7 @@ enum Spawn {
   static func makePipe() throws(LocalRunError) -> (read: Int32, write: Int32) {
     try exclusive.withLock { _ throws(LocalRunError) in
       var ends: [Int32] = [-1, -1]
-      guard Glibc.pipe(&ends) == 0 else {
-        throw LocalRunError(.failed, "no pipe: errno \(errno)")
-      }
+      guard Glibc.pipe(&ends) == 0 else { throw LocalRunError(.failed, "no pipe: errno \(errno)") }
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       return (ends[0], ends[1])
     }

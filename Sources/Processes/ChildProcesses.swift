@@ -15,7 +15,7 @@ package final class ChildProcesses {
 
   /// How often a wait looks again. A look costs some microseconds.
   private static let pollInterval: Duration = .milliseconds(5)
-  /// What children get between SIGTERM and SIGKILL when a run ends.
+  /// The time of children between SIGTERM and SIGKILL when a run ends.
   private static let grace: Duration = .seconds(5)
   private static let shownLogLines = 12
 
@@ -111,9 +111,7 @@ package final class ChildProcesses {
     children.allSatisfy { !$0.isRunning }
   }
 
-  private func failure(
-    of process: RunProcess, _ ending: ChildProcess.Ending
-  ) -> LocalRunError {
+  private func failure(of process: RunProcess, _ ending: ChildProcess.Ending) -> LocalRunError {
     LocalRunError(
       .failed, "\(process.name) ended with \(ending.description)", findings: lastLogLines(process))
   }

@@ -75,8 +75,7 @@ package final class ReservedPort: Sendable {
     (descriptor, number) = try LocalPort.bindFree()
     // Only now: a socket that may share its port could have taken one that another reserves.
     var isShared: Int32 = 1
-    setsockopt(
-      descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
   }
 
   deinit { close(descriptor) }

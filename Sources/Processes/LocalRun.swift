@@ -18,8 +18,7 @@ package enum LocalRun {
     defer { keepDirectory?(directory.path) }
     return try await EventLoop.temporary("local-run") {
       (_: isolated LoopActor, loop: EventLoop) async throws(LocalRunError) -> Result in
-      let processes = ChildProcesses(
-        loop: loop, directory: directory, isInterrupted: isInterrupted)
+      let processes = ChildProcesses(loop: loop, directory: directory, isInterrupted: isInterrupted)
       do throws(LocalRunError) {
         let result = try await body(processes)
         await processes.stopAll()

@@ -5,7 +5,7 @@ package struct LocalRunError: Error, Sendable {
     case failed
     /// Something that it needs is not there or does not answer.
     case unavailable
-    /// What it was told is wrong.
+    /// The options or files are wrong.
     case configuration
     /// A signal ended it.
     case interrupted

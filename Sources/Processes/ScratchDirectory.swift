@@ -103,7 +103,6 @@ package final class ScratchDirectory: Sendable {
   }
 
   private static func cannotWrite(_ path: String) -> LocalRunError {
-    LocalRunError(
-      .failed, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+    LocalRunError(.failed, "\(path) cannot be written: \(String(cString: strerror(errno)))")
   }
 }

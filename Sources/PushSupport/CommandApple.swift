@@ -99,3 +99,10 @@ package struct CommandApple: Sendable {
     Endpoint(host: address.host, port: address.port)
   }
 }
+
+/// One of Apple's services, as a flag names it.
+package enum EnvironmentChoice: String, CaseIterable, Sendable {
+  case production, sandbox
+
+  package var model: Destination { self == .production ? .production : .sandbox }
+}

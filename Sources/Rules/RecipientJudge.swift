@@ -69,7 +69,7 @@ package struct RecipientJudge {
   }
 }
 
-/// What the rules say of one recipient.
+/// The rules' decision about one recipient.
 package struct RuleVerdict: Sendable, Equatable {
   /// Nil: the push may be sent.
   package var suppressedBy: SuppressionRule?
@@ -81,8 +81,8 @@ package struct RuleVerdict: Sendable, Equatable {
   package init() {}
 }
 
-/// What one recipient's profile says to the rules, as bytes that somebody else holds; empty where
-/// nothing is set.
+/// The values of one recipient's profile that rules read, as bytes that somebody else holds; empty
+/// where nothing is set.
 package struct RuleValues {
   package var muted = UnsafeRawBufferPointer(start: nil, count: 0)
   package var mutedStreamers = UnsafeRawBufferPointer(start: nil, count: 0)

@@ -1,4 +1,4 @@
-/// What clocks show in one time zone, from some moment on.
+/// The clock of one time zone, from some moment on.
 package struct ZoneClock: Sendable, Equatable {
   package struct Change: Sendable, Equatable {
     /// Seconds since 1970.

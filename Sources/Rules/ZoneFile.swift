@@ -9,9 +9,7 @@ package enum ZoneFile {
   /// - Parameters:
   ///   - since: seconds since 1970; what was before is forgotten.
   ///   - years: how far ahead the rule for the time behind the file's last change is followed.
-  package static func clock(
-    _ bytes: [UInt8], since: Int64, years: Int = 20
-  ) -> ZoneClock? {
+  package static func clock(_ bytes: [UInt8], since: Int64, years: Int = 20) -> ZoneClock? {
     guard bytes.count <= maximumBytes else { return nil }
     var reader = ZoneBytes(bytes)
     // The first block has 32 bits for a time; the second says all of it again with 64.
@@ -40,9 +38,7 @@ package enum ZoneFile {
       var counts: [Int] = []
       for _ in 0..<6 {
         guard let count = reader.number(4), (0...Int64(ZoneFile.maximumBytes)).contains(count)
-        else {
-          return nil
-        }
+        else { return nil }
         counts.append(Int(count))
       }
       self.counts = counts
@@ -169,8 +165,7 @@ struct ZoneRule: Equatable {
       [
         ZoneClock.Change(
           at: summer.start.local(year: year) - Int64(standard), offset: summer.offset),
-        ZoneClock.Change(
-          at: summer.end.local(year: year) - Int64(summer.offset), offset: standard),
+        ZoneClock.Change(at: summer.end.local(year: year) - Int64(summer.offset), offset: standard),
       ]
     }.sorted { $0.at < $1.at }
   }

@@ -164,8 +164,8 @@ package enum ZoneNames {
   /// Whether a worker understands a profile's `tz`, in whatever case.
   package static func understands(_ text: String) -> Bool { known.knows(text) }
 
-  /// What the writer of a name that nobody knows may have meant, in words behind a rule; empty
-  /// where that cannot be told.
+  /// A guess at the time zone that the writer of an unknown name meant, in words behind a rule;
+  /// empty where there is none.
   package static func hint(_ text: String) -> String {
     guard text.utf8.count <= maximumBytes else { return "" }
     if ["standard time", "daylight time"].contains(where: text.lowercased().hasSuffix) {

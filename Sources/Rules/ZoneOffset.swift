@@ -35,8 +35,8 @@ enum ZoneOffset {
     return range.contains(seconds) ? seconds : nil
   }
 
-  /// What is meant where an offset's number is JavaScript's minutes, which count to the west:
-  /// `UTC+05:30` of `-330`. Nil for what is no such number.
+  /// The offset that was meant where the number is JavaScript's minutes, which count to the west:
+  /// `UTC+05:30` of `-330`. Nil for other texts.
   static func meant(byMinutes text: String) -> String? {
     let number =
       ["utc", "gmt"].contains(text.prefix(3).lowercased()) ? text.dropFirst(3) : text[...]

@@ -13,7 +13,7 @@ final class BrokerRelay: ConnectionDelegate {
   private let gate: BrokerGate
   private var addresses: BrokerAddresses
   private var requests = FrameReader(headerBytes: 6)
-  /// What waits for the gate.
+  /// Bytes that wait for the gate.
   private var forServer: [UInt8] = []
   private var forClient: [UInt8] = []
   /// One side has closed; the other still gets what was said.
@@ -167,7 +167,7 @@ package struct BrokerAddresses {
     new = bytes(shown)
   }
 
-  /// What the client says.
+  /// Takes bytes of the client.
   package mutating func hear(_ bytes: UnsafeRawBufferPointer) {
     requests.read(bytes) { part in
       guard case .header(let header, _) = part, Self.kinds.contains(Self.number(header[4..<6])),
@@ -177,7 +177,7 @@ package struct BrokerAddresses {
     }
   }
 
-  /// What the broker answers; `pass` gets what the client is to hear, in order.
+  /// Takes bytes of the broker; `pass` gets those for the client, in order.
   package mutating func answer(
     _ bytes: UnsafeRawBufferPointer, pass: (UnsafeRawBufferPointer) -> Void
   ) {

@@ -15,8 +15,7 @@ package enum BrokerService {
   ) async throws(LocalRunError) {
     let broker: EmbeddedBroker
     do {
-      broker = try EmbeddedBroker(
-        topics: topics.map { (name: $0.name, partitions: $0.partitions) })
+      broker = try EmbeddedBroker(topics: topics.map { (name: $0.name, partitions: $0.partitions) })
     } catch {
       throw LocalRunError(.failed, "\(error)")
     }
@@ -106,7 +105,7 @@ package final class BrokerForwarder {
 
   package var isFrozen: Bool { gate.isFrozen }
 
-  /// What was kept goes on; what clients have said that are gone since is lost.
+  /// Kept requests go on; those of clients that have left since are lost.
   package func thaw() {
     gate.thaw()
     for relay in Array(relays.values) { relay.goOn() }

@@ -15,9 +15,7 @@ package struct JSONReport: Sendable {
         let object = try JSONValue.parse(
           bytes, maximumBytes: Self.maximumBytes, maximumValues: Self.maximumBytes
         ).object
-      else {
-        throw LocalRunError(.failed, "\(source) said something else than a JSON object")
-      }
+      else { throw LocalRunError(.failed, "\(source) said something else than a JSON object") }
       self.object = object
     } catch let failure as LocalRunError {
       throw failure

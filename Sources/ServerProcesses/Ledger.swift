@@ -67,7 +67,6 @@ package struct TokenKey: Sendable, Hashable {
       count += 1
     }
     guard count == 64 else { return nil }
-    self.words = InlineWords(
-      first: words[0], second: words[1], third: words[2], fourth: words[3])
+    self.words = InlineWords(first: words[0], second: words[1], third: words[2], fourth: words[3])
   }
 }

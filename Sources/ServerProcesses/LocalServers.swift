@@ -43,7 +43,7 @@ package enum LocalServers {
     throw LocalRunError(.failed, "redis-server does not start")
   }
 
-  /// What a worker reads and writes.
+  /// The topics that a worker reads and writes.
   package static let topics = [
     BrokerTopic(name: "notify-followers", partitions: 4),
     BrokerTopic(name: "notify-followers.segments", partitions: 8),

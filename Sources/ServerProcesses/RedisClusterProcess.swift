@@ -89,7 +89,7 @@ package final class RedisClusterProcess: Sendable {
     (slots * index / count)...(slots * (index + 1) / count - 1)
   }
 
-  /// What a node says of itself and of those that it knows.
+  /// A node's report of itself and of those that it knows.
   package static func lines(of node: RedisServerProcess) throws -> [Substring] {
     try node.cli("CLUSTER", "NODES").split(separator: "\n")
   }
@@ -212,8 +212,7 @@ package final class RedisServerProcess: Sendable {
     if !isEncrypted, !needsProgram, let first = command.first, !first.hasPrefix("-") {
       return try RedisCommandLine.run(command, port: port)
     }
-    let text = try ChildProcess.run(
-      ["redis-cli"] + cliArguments + command, hasGuardian: false)
+    let text = try ChildProcess.run(["redis-cli"] + cliArguments + command, hasGuardian: false)
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 

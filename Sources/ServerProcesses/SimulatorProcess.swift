@@ -16,7 +16,7 @@ package struct SimulatorProcess: Sendable {
   package let teamID: String
   private let controlToken: String
   package let trust: TLSClientContext
-  /// What it printed when it was ready, for other processes.
+  /// The line that it printed when it was ready, for other processes.
   package let readyFile: String
   private let loop: EventLoop
 
@@ -133,7 +133,7 @@ package final class SimulatorRequest {
   private var connection: Connection?
   private var session: HTTP2ClientSession?
   private var status = 0
-  /// What is sent with it; HTTP/2 borrows it.
+  /// The body that is sent with it; HTTP/2 borrows it.
   private let sent: UnsafeMutableRawBufferPointer
   private var body: [UInt8] = []
   private var failure: String?
@@ -149,8 +149,7 @@ package final class SimulatorRequest {
   ) async throws(LocalRunError) -> [UInt8] {
     let request: SimulatorRequest
     do {
-      request = try SimulatorRequest(
-        method, path, sent, controlToken, maximumBytes: maximumBytes)
+      request = try SimulatorRequest(method, path, sent, controlToken, maximumBytes: maximumBytes)
     } catch {
       throw LocalRunError(.failed, "\(method) \(path): \(error)")
     }

@@ -32,7 +32,18 @@ package struct BoundedFile: Sendable {
       throw SettingComplaint(
         "\(Shown.path(path)) is \(status.st_size) bytes long, at most \(maximumBytes) are read")
     }
-    // One byte more than allowed, to notice a file that grows.
+    guard let bytes = bytes(of: descriptor, atMost: maximumBytes) else {
+      throw failure("cannot be read", path)
+    }
+    guard bytes.count <= maximumBytes else {
+      throw SettingComplaint("\(Shown.path(path)) has more than \(maximumBytes) bytes")
+    }
+    return BoundedFile(bytes: bytes, mode: status.st_mode & 0o7777)
+  }
+
+  /// Reads to the end, or one byte more than allowed, to notice that there is more. Nil: it cannot
+  /// be read, and `errno` says why.
+  package static func bytes(of descriptor: Int32, atMost maximumBytes: Int) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
     var count = 0
     while count < bytes.count {
@@ -40,14 +51,11 @@ package struct BoundedFile: Sendable {
         Glibc.read(descriptor, $0.baseAddress.map { $0 + count }, $0.count - count)
       }
       if got < 0 && errno == EINTR { continue }
-      guard got >= 0 else { throw failure("cannot be read", path) }
+      guard got >= 0 else { return nil }
       if got == 0 { break }
       count += got
     }
-    guard count <= maximumBytes else {
-      throw SettingComplaint("\(Shown.path(path)) has more than \(maximumBytes) bytes")
-    }
-    return BoundedFile(bytes: Array(bytes[..<count]), mode: status.st_mode & 0o7777)
+    return Array(bytes[..<count])
   }
 
   /// Of a file that says who we are, or who may ask us: what anybody may write is not used.

@@ -1,5 +1,5 @@
-/// What goes together of an app's credentials, and of those of all others: a key with its team, or
-/// a certificate.
+/// The settings of an app's credentials that go together, and of those of all others: a key with
+/// its team, or a certificate.
 struct CredentialRules {
   private let credentials: Settings.APNs.Credentials
   /// Of the keys: `apns.`, or `apns.apps.<bundle id>.`.
@@ -55,7 +55,7 @@ struct CredentialRules {
       ("team_id", credentials.teamID != nil),
     ]
     guard let given = fields.first(where: \.isSet)?.name else {
-      // What is wrong with one is said.
+      // A faulty setting has its own complaint.
       if isNeeded, !fields.contains(where: { layers.isFaulty(key($0.name)) }) {
         layers.add(
           .problem, .builtIn, key: key("key_file"),
@@ -122,7 +122,7 @@ struct CredentialRules {
     }
   }
 
-  /// What is in it only who has the passphrase can see.
+  /// Only the passphrase shows the contents.
   private func checkSecret(
     _ path: String, _ field: String, _ layers: inout SettingsLayers,
     _ severity: SettingsFinding.Severity

@@ -35,7 +35,7 @@ struct FileRules {
       ),
     ]
     for (key, path) in secrets {
-      // What is wrong in it is for those who use it to say.
+      // Mistakes in the file are for its readers to report.
       guard let path, let file = try? BoundedFile.read(path, maximumBytes: 1 << 20) else {
         continue
       }

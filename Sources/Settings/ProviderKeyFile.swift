@@ -64,7 +64,7 @@ package struct ProviderKeyFile: Sendable {
   }
 }
 
-/// What lies in a directory.
+/// Lists the files of a directory.
 package enum DirectoryNames {
   package struct Unreadable: Error {
     /// In the system's words.

@@ -8,7 +8,7 @@ package struct SettingKey: Sendable {
   package let defaultValue: SettingValue?
   /// One or two sentences, with the reason of a bound.
   package let explanation: String
-  /// What the example file shows, commented out, for a key that is not set by default.
+  /// The value in the example file, commented out, for a key that is not set by default.
   package let example: String?
   /// Puts a value of this kind into its field; does nothing for a value of another kind.
   package let apply: @Sendable (inout Settings, SettingValue) -> Void

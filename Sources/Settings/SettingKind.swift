@@ -1,4 +1,3 @@
-import JSON
 import Text
 
 /// The kind of value that a key takes, with its bounds.
@@ -20,10 +19,6 @@ package enum SettingKind: Sendable {
   case path
   /// A path whose content is the value of the secret key named here.
   case secretFile(of: String)
-
-  package var isSecret: Bool {
-    if case .secret = self { true } else { false }
-  }
 
   var isMap: Bool {
     switch self {
@@ -51,34 +46,14 @@ package enum SettingKind: Sendable {
     case .secretFile: "the path of a file"
     }
   }
-
-  /// The value as it is written in YAML.
-  package func yaml(_ value: SettingValue) -> String {
-    switch value {
-    case .text(let text): YAMLText.scalar(text)
-    case .integer(let number):
-      if case .size = self { SizeText.text(number) } else { String(number) }
-    case .duration(let duration): DurationText.text(duration)
-    case .bool(let flag): flag ? "true" : "false"
-    case .list(let items): "[" + items.map(JSONString.quoted).joined(separator: ", ") + "]"
-    case .map(let entries):
-      "{"
-        + entries.sorted { $0.key < $1.key }
-        .map { "\(YAMLText.scalar($0.key)): \(JSONString.quoted($0.value))" }.joined(
-          separator: ", ")
-        + "}"
-    }
-  }
 }
 
-enum YAMLText {
-  /// Plain where YAML reads it back as the same text, else in double quotes.
-  static func scalar(_ text: String) -> String {
-    let isPlain =
-      text.utf8.allSatisfy { byte in
-        byte.isASCIIWord || [0x2D, 0x2E, 0x2F, 0x5F].contains(byte)
-      } && text.utf8.first.map { $0 >= 0x41 } == true
-    let isWord = ["true", "false", "null", "yes", "no", "on", "off"].contains(text.lowercased())
-    return isPlain && !isWord ? text : JSONString.quoted(text)
-  }
+/// A value of one key, after reading.
+package enum SettingValue: Sendable, Equatable {
+  case text(String)
+  case integer(Int)
+  case duration(Duration)
+  case bool(Bool)
+  case list([String])
+  case map([String: String])
 }

@@ -1,6 +1,6 @@
-/// Everything that can be configured, read, defaulted and validated, as plain values. What a field
-/// means, its bounds and its default are in the table of keys (`SettingTable`), which fills it;
-/// the names here are the keys' names.
+/// Everything that can be configured, read, defaulted and validated, as plain values. The meaning
+/// of a field, its bounds and its default are in the table of keys (`SettingTable`), which fills
+/// it; the names here are the keys' names.
 package struct Settings: Sendable, Equatable {
   package var kafka = Kafka()
   package var redis = Redis()
@@ -138,7 +138,7 @@ package struct Settings: Sendable, Equatable {
         certificatePassphraseFile: certificatePassphraseFile)
     }
 
-    /// What proves to Apple who we are: a key and its team, or a certificate.
+    /// Our credentials for Apple: a key and its team, or a certificate.
     package struct Credentials: Sendable, Hashable {
       package var keyFile: String?
       package var keyID: String?
@@ -262,7 +262,7 @@ package struct Settings: Sendable, Equatable {
 }
 
 extension Settings {
-  /// What `fanfare api` serves.
+  /// The settings of `fanfare api`.
   package struct API: Sendable, Equatable {
     package var host = ""
     package var port = 0

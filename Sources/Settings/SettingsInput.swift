@@ -30,7 +30,7 @@ package struct SettingsInput: Sendable {
   }
 }
 
-/// What tells this process from others.
+/// The host's name, which tells this process from others.
 package enum HostName {
   /// Empty when the system does not say.
   package static var current: String {
@@ -41,4 +41,13 @@ package enum HostName {
   }
 
   package static var processID: Int32 { getpid() }
+}
+
+/// Settings that a command cannot do without, beyond those that every command needs.
+package struct SettingsRequirements: OptionSet, Sendable {
+  package let rawValue: Int
+  package init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// `apns.key_file` and `apns.team_id`, or `apns.certificate_file`: whoever sends.
+  package static let credentials = SettingsRequirements(rawValue: 1)
 }

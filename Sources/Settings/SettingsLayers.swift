@@ -53,23 +53,13 @@ struct SettingsLayers {
     findings.contains { $0.severity == .problem && $0.key == path }
   }
 
-  func effectiveSettings(workerID: String) -> [EffectiveSetting] {
-    SettingTable.keys.map { key in
-      let effective = values[key.path]
-      let made = key.path == "worker.id" ? SettingValue.text(workerID) : nil
-      return EffectiveSetting(
-        key: key, value: effective?.value ?? made, source: effective?.source ?? .builtIn)
-    }
-  }
-
   mutating func add(
     _ severity: SettingsFinding.Severity, _ source: SettingSource, key: String?, _ message: String,
     hint: String? = nil
   ) {
     // A default that breaks a rule together with what was set has no place of its own.
     let place = source == .builtIn ? nil : source.description
-    findings.append(
-      SettingsFinding(severity, place: place, key: key, message: message, hint: hint))
+    findings.append(SettingsFinding(severity, place: place, key: key, message: message, hint: hint))
   }
 
   mutating func read(_ key: SettingKey, _ raw: RawSetting, relativeTo directory: String) {
@@ -267,7 +257,8 @@ struct SettingsLayers {
 
 /// Variables that begin like ours and are not settings.
 enum EnvironmentNames {
-  /// What commands and tests read: the configuration's path, a Kafka installation to test against.
+  /// Variables of commands and tests: the configuration's path, a Kafka installation to test
+  /// against.
   private static let other: Set<String> = ["FANFARE_CONFIG", "FANFARE_KAFKA_HOME"]
 
   /// Kubernetes sets `FANFARE_REDIS_PORT=tcp://10.0.0.1:6379` and its like in every container when

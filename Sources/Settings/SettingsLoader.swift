@@ -16,7 +16,7 @@ package enum SettingsLoader {
     layers.readSecretFiles()
     var settings = layers.settings()
     if settings.worker.id.isEmpty { settings.worker.id = workerID(input) }
-    // What the file sets is not missing: it is not known.
+    // A setting in an unreadable file is not missing: it is not known.
     if !layers.fileIsUnread {
       SettingsRules(settings: settings, requirements: input.requirements).check(&layers)
       FileRules(settings: settings).check(
@@ -25,9 +25,7 @@ package enum SettingsLoader {
     if input.denyWarnings {
       for index in layers.findings.indices { layers.findings[index].severity = .problem }
     }
-    return SettingsReport(
-      findings: layers.findings, effective: layers.effectiveSettings(workerID: settings.worker.id),
-      read: settings)
+    return SettingsReport(findings: layers.findings, read: settings)
   }
 
   private static func directory(of file: String?) -> String {

@@ -111,9 +111,7 @@ struct SettingsRules {
   }
 
   /// - Parameter tls: the files that are set under this very prefix.
-  private func check(
-    _ tls: Settings.Redis.TLS, _ prefix: String, _ layers: inout SettingsLayers
-  ) {
+  private func check(_ tls: Settings.Redis.TLS, _ prefix: String, _ layers: inout SettingsLayers) {
     let files = [
       ("ca_file", tls.caFile), ("certificate_file", tls.certificateFile), ("key_file", tls.keyFile),
     ]
@@ -143,7 +141,7 @@ struct SettingsRules {
         .problem, later("redis.database", cluster, layers), key: "redis.database",
         "must be 0 with redis.cluster: a Redis Cluster has no other")
     }
-    // What the example file says anyway needs no word.
+    // The values of the example file need no warning.
     let usual = Settings.defaults.redis
     let direct = [
       ("redis.host", redis.host != usual.host), ("redis.port", redis.port != usual.port),
@@ -156,8 +154,7 @@ struct SettingsRules {
     }
     if redis.sentinel.nodes.isEmpty, redis.sentinel.password != nil {
       let key = "redis.sentinel.password"
-      layers.add(
-        .warning, layers.source(of: key), key: key, "is not used without \(sentinels)")
+      layers.add(.warning, layers.source(of: key), key: key, "is not used without \(sentinels)")
     }
   }
 
@@ -168,8 +165,7 @@ struct SettingsRules {
       ("apns.proxy.password", proxy.password != nil, "apns.proxy.username", proxy.username != nil),
     ]
     for (key, isSet, other, isOtherSet) in keys where isSet && !isOtherSet {
-      layers.add(
-        .warning, layers.source(of: key), key: key, "is not used without \(other)")
+      layers.add(.warning, layers.source(of: key), key: key, "is not used without \(other)")
     }
     if proxy.username?.contains(":") == true {
       layers.add(
@@ -205,7 +201,7 @@ struct SettingsRules {
     checkProxy(&layers)
     checkHosts(&layers)
     let (least, most) = (settings.apns.connectionsPerLane, settings.apns.connectionsPerLaneMaximum)
-    // What the example file says anyway needs no word.
+    // The values of the example file need no warning.
     if most < least, most != Settings.defaults.apns.connectionsPerLaneMaximum {
       let keys = ("apns.connections_per_lane_maximum", "apns.connections_per_lane")
       layers.add(

@@ -1,7 +1,7 @@
 import JSON
 import Transport
 
-/// What came of one request: an answer, or why there is none.
+/// The result of one request: an answer, or why there is none.
 package struct AppleReply: Sendable {
   /// Until TLS was done and HTTP/2 agreed on; nil when it did not come so far.
   package var connectMilliseconds: Int?
@@ -29,7 +29,7 @@ package struct AppleReply: Sendable {
 
   package func field(_ name: String) -> String? { fields.last { $0.name == name }?.value }
 
-  /// What an operator looks at when there was no answer.
+  /// Advice to an operator when there was no answer.
   package var hint: String? {
     switch error?.code {
     case .unresolved: "is the host's name right, and does DNS work here?"

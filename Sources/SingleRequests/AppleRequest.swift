@@ -14,7 +14,7 @@ package struct AppleRequest: Sendable, Equatable {
   package let path: String
   package let fields: [Field]
   package let body: String
-  /// What is kept of the answer's body.
+  /// The most of the answer's body that is kept.
   package let maximumAnswerBytes: Int
 
   /// More than Apple says of a single push.

@@ -1,7 +1,7 @@
 import JSON
 import Terminal
 
-/// What Apple said about channels, explained.
+/// Apple's answer about channels, explained.
 package struct ChannelReport: Sendable {
   private let reply: AppleReply
   private let server: String
@@ -95,8 +95,8 @@ package struct ChannelReport: Sendable {
   }
 }
 
-/// What Apple answers to requests about broadcast channels and to broadcasts, what it means and
-/// what to do ("Handling error responses from Apple Push Notification service").
+/// Apple's answers to requests about broadcast channels and to broadcasts, what they mean and what
+/// to do ("Handling error responses from Apple Push Notification service").
 package struct BroadcastWords: Sendable, Equatable {
   package let status: Int
   package let reason: String
@@ -135,8 +135,7 @@ package struct BroadcastWords: Sendable, Equatable {
     BroadcastWords(
       400, "BadRequestPayload", "the body is not what Apple expects for a channel",
       "use the storage policy none (0) or last (1)"),
-    BroadcastWords(
-      400, "PayloadEmpty", "there is no payload", "send a JSON object with aps"),
+    BroadcastWords(400, "PayloadEmpty", "there is no payload", "send a JSON object with aps"),
     BroadcastWords(400, "BadMessageId", "apns-request-id is not a UUID", "leave it out"),
     BroadcastWords(
       400, "MissingPushType", "the push type is missing", "use LiveActivity, the only one allowed"),

@@ -4,7 +4,7 @@
 package enum ChannelRequests {
   /// Fixed when the channel is made.
   package enum Storage: String, CaseIterable, Sendable {
-    /// Who is not connected misses the message. The higher publishing budget.
+    /// A device that is not connected misses the message. The higher publishing budget.
     case none
     /// Apple keeps the last message for at most eight hours.
     case last

@@ -5,7 +5,7 @@ import Model
 import Telemetry
 import Terminal
 
-/// What Apple said of one push, explained: for people, for scripts, and as an exit code.
+/// Apple's answer to one push, explained: for people, for scripts, and as an exit code.
 package struct PushReport: Sendable {
   private let push: SinglePush
   private let reply: AppleReply
@@ -18,7 +18,7 @@ package struct PushReport: Sendable {
     self.server = server
   }
 
-  /// What the answer means; nil when there is none.
+  /// The meaning of the answer; nil when there is none.
   private var words: ReasonWords? {
     guard let status = reply.status else { return nil }
     if status == 200 { return .accepted }

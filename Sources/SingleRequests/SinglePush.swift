@@ -51,14 +51,12 @@ package struct SinglePush: Sendable, Equatable {
   }
 }
 
-/// What Apple would refuse of any payload, whatever it is sent to.
+/// Flaws that Apple refuses in any payload, whatever it is sent to.
 enum PayloadFlaw {
   /// - Parameters:
   ///   - limit: bytes.
   ///   - kind: what takes no more than those, in words.
-  static func of(
-    _ payload: String, limit: Int, _ kind: String, needsAps: Bool = true
-  ) -> String? {
+  static func of(_ payload: String, limit: Int, _ kind: String, needsAps: Bool = true) -> String? {
     let size = payload.utf8.count
     guard size <= limit else { return "the payload has \(size) bytes, and \(kind) take \(limit)" }
     let value: JSONValue

@@ -21,7 +21,7 @@ package final class SingleRequest {
   /// For the connection and the answer together; the connection minds its own part.
   private var timeout = Duration.zero
   private var timer: LoopTimer?
-  /// What the server said when it went away.
+  /// The server's error when it went away.
   private var goodbye: String?
   private let body: UnsafeRawBufferPointer
 

@@ -1,7 +1,7 @@
 /// Something that must be in order for a process to be ready.
 package struct HealthPart: Sendable, Equatable {
   package let name: String
-  /// What is wrong, in words; nil when nothing is.
+  /// The trouble, in words; nil when there is none.
   package let trouble: String?
   /// False: the process counts as started without it.
   package let isVital: Bool

@@ -145,8 +145,8 @@ package struct Capabilities: Sendable, Equatable {
   package static let plain = Capabilities(
     isTerminal: false, redraws: false, coloured: false, unicode: true)
 
-  /// Obeys `NO_COLOR` (no-color.org: present and not empty), `TERM=dumb` and the locale's
-  /// encoding. What is not a terminal gets UTF-8: files have no locale.
+  /// Obeys `NO_COLOR` (no-color.org: present and not empty), `TERM=dumb` and the locale's encoding.
+  /// Files and pipes get UTF-8: they have no locale.
   package init(isTerminal: Bool, environment: (String) -> String?) {
     let isDumb = (environment("TERM") ?? "dumb") == "dumb"
     let refusesColour = !(environment("NO_COLOR") ?? "").isEmpty

@@ -1,18 +1,15 @@
-/// What was wrong with a command line or with its declaration. The message says what to type
-/// instead.
+/// A mistake in a command line. The message says what to type instead.
 package struct TerminalError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: Sendable, Equatable {
     case unknownVerb, missingVerb
     case unknownOption, repeatedOption, missingOption
     case missingValue, unexpectedValue, invalidValue
     case missingArgument, unexpectedArgument
-    /// Not the user's fault: the declaration contradicts itself (`Program.validate`).
-    case declaration
   }
 
   package let code: Code
   package let message: String
-  /// What lay below: the reason why a value was refused.
+  /// The reason why a value was refused.
   package let cause: String?
   /// The verbs read so far: whose `--help` to read.
   package let path: [String]

@@ -5,8 +5,8 @@ package enum DeviceTokenText {
   /// logged.
   package struct Refusal: Error, Equatable {
     package let rule: String
-    /// What was meant, in hex, where the text says it in another way: for whoever gave the text,
-    /// and for no log.
+    /// The token that was meant, in hex, where the text says it in another way: for whoever gave
+    /// the text, and for no log.
     package let hex: String?
 
     /// Behind the rule, for whoever gave the text: `; as hex it is …`, or nothing.

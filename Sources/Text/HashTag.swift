@@ -1,6 +1,6 @@
 /// The part of a Redis key that says where a Redis Cluster keeps it.
 package enum HashTag {
-  /// What stands between the first `{` and the first `}` behind it; the whole key when there is
+  /// The part between the first `{` and the first `}` behind it; the whole key when there is
   /// nothing there (Redis Cluster specification, "Hash tags").
   package static func range(in key: UnsafeRawBufferPointer) -> Range<Int> {
     guard let open = key.firstIndex(of: UInt8(ascii: "{")),

@@ -7,14 +7,15 @@ import Redis
 /// A token and each user have a hash tag of their own, so a token moves in steps. Each of them may
 /// be repeated by anybody:
 ///
-/// 1. The token's key gets its new owner, and the move a number larger than any before it. Who
-///    owned the token until then has to leave, and stands in the token's moves.
+/// 1. The token's key gets its new owner, and the move a number larger than any before it. The
+///    former owner has to leave, and stands in the token's moves.
 /// 2. Each of those leaves, and remembers the move's number.
 /// 3. The new owner takes the token, unless a later move has been there: it is remembered too.
 /// 4. The token's moves forget those who have left, unless there was another move since.
 ///
-/// Who dies on the way leaves the token where it is, or with nobody; whoever moves it next finishes
-/// what is left. What is remembered lives `movesLifetimeSeconds`: no step takes so long.
+/// A process that dies on the way leaves the token where it is, or with nobody; whoever moves it
+/// next finishes what is left. Moves are remembered for `movesLifetimeSeconds`: no step takes so
+/// long.
 package struct TokenMoves {
   private let redis: RedisClient
   private let keyspace: Keyspace
@@ -30,10 +31,10 @@ package struct TokenMoves {
     /// To whom it goes; when it goes to nobody, from whom.
     package let user: String
     package let number: String
-    /// Who has to leave the token, perhaps the user among them.
+    /// The users who have to leave the token, perhaps the user among them.
     package let leaving: [String]
 
-    /// What the scripts on a user take.
+    /// The arguments of the scripts on a user.
     fileprivate var arguments: ScriptArguments {
       TokenLua.movesLifetime + ["token": token, "number": number]
     }
@@ -106,11 +107,10 @@ package struct TokenMoves {
       // A user of another name has no keys.
       for user in move.leaving
       where !user.utf8.elementsEqual(move.user.utf8) && Keyspace.isIdentifier(user) {
-        calls.append(
-          ScriptCall(keys: keyspace.movingKeys(user: user), arguments: move.arguments))
+        calls.append(ScriptCall(keys: keyspace.movingKeys(user: user), arguments: move.arguments))
       }
     }
-    // Whose set of bindings is something else gets no pushes.
+    // A user whose key of bindings has another type gets no pushes.
     if !calls.isEmpty {
       _ = try await redis.answers(of: TokenScripts.leave, calls, passesOver: true)
     }

@@ -24,13 +24,13 @@ package enum TokenLua {
   package static let tokenOf = PackageResources.token_of_lua
   /// `has(bindings, token)`.
   package static let holding = PackageResources.holding_lua
-  /// What a user's moves know of a token.
+  /// A user's moves, as the scripts know them of a token.
   package static let userTokens = PackageResources.user_tokens_lua
   /// `may_not_free(key)`.
   package static let freeing = PackageResources.freeing_lua
   /// How a device is taken out.
   package static let dropping = PackageResources.dropping_lua
-  /// What `userTokens` takes.
+  /// The arguments of `userTokens`.
   package static let movesLifetime: ScriptArguments = [
     "moves_lifetime_seconds": String(Keyspace.movesLifetimeSeconds)
   ]

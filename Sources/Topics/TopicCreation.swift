@@ -35,8 +35,7 @@ package struct TopicCreation: Sendable {
     }
     // A topic that somebody else has just made is told of a moment later.
     let others = names.filter { if case .existed = made[$0] { true } else { false } }
-    let question = RepeatedQuestion(
-      now: { .now }, pause: { usleep(UInt32($0 / .microseconds(1))) })
+    let question = RepeatedQuestion(now: { .now }, pause: { usleep(UInt32($0 / .microseconds(1))) })
     known = try question.ask(
       after: known, within: timeout,
       isEnough: { answer in others.allSatisfy { answer.partitions[$0] != nil } }

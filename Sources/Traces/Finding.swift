@@ -4,9 +4,8 @@ package struct Finding: Sendable, Equatable {
   /// Apple's reason, the name of a rule, or what stopped the event; empty where the verdict says
   /// all.
   package let reason: String
-  /// What happened.
   package let explanation: String
-  /// What to do about it; empty where there is nothing to be done.
+  /// The advice; empty where there is nothing to be done.
   package let next: String
 
   init(_ verdict: TraceVerdict, reason: String = "", _ explanation: String, next: String = "") {
@@ -17,7 +16,7 @@ package struct Finding: Sendable, Equatable {
   }
 }
 
-/// What became of a push, or of all of a user's: stable words for programs, as docs/api.md lists
+/// The outcome of a push, or of all of a user's: stable words for programs, as docs/api.md lists
 /// them. In the order in which one says more of a user with several devices than another.
 package enum TraceVerdict: String, Sendable, CaseIterable, Comparable {
   case accepted

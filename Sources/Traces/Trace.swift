@@ -1,8 +1,9 @@
 import Devices
 import Model
 import Record
+import Render
 
-/// What became of one event for one user, and why.
+/// The outcome of one event for one user, and why.
 package struct Trace: Sendable {
   package let event: String
   package let user: String
@@ -16,9 +17,16 @@ package struct Trace: Sendable {
   package let segment: String?
   package let isSettled: Bool
   package let devices: [TracedDevice]
-  /// What is wrong with what Redis holds of the user.
+  /// Faults in Redis' data about the user.
   package let problems: [String]
   package let ruleNow: SuppressionRule?
   /// Of the template and the profile as they are now.
   package var rendered: RenderedNow = .unknown("")
+}
+
+/// The push that the user would get of the event if it came now.
+package enum RenderedNow: Sendable {
+  case preview(RenderPreview)
+  /// It would not be rendered, or nobody can tell: why.
+  case unknown(String)
 }

@@ -4,7 +4,7 @@ import Render
 
 /// A trace for programs: what the API answers, and the verb prints with `--json`.
 extension Trace {
-  /// What somebody may see of a user.
+  /// The parts of a user's data that somebody may see.
   package struct Access: Sendable, Equatable {
     /// Whole tokens; otherwise enough to tell devices of one user apart.
     package var showsTokens: Bool

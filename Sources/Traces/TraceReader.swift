@@ -117,9 +117,7 @@ package struct TraceReader {
     }
   }
 
-  private func of<T>(
-    _ body: () async throws(DevicesError) -> T
-  ) async throws(TraceError) -> T {
+  private func of<T>(_ body: () async throws(DevicesError) -> T) async throws(TraceError) -> T {
     do throws(DevicesError) {
       return try await body()
     } catch {
@@ -128,9 +126,7 @@ package struct TraceReader {
   }
 
   private func rendered(_ facts: TraceFacts, _ template: Template?) -> RenderedNow {
-    guard let event = facts.announced else {
-      return .unknown("the event itself is not kept")
-    }
+    guard let event = facts.announced else { return .unknown("the event itself is not kept") }
     guard let template else {
       return .unknown("this process has no template \(event.template) that is good")
     }
@@ -170,7 +166,7 @@ package enum TraceError: Error, Sendable, Equatable {
   }
 }
 
-/// What a trace looks at beside Redis: the configuration of this process, which workers share if
+/// The configuration of this process, which a trace reads beside Redis and which workers share if
 /// they are configured alike.
 package struct TraceOptions: Sendable {
   package var keyspace: Keyspace
@@ -194,7 +190,7 @@ package struct TraceOptions: Sendable {
   }
 }
 
-/// What a profile says to the rules of this process at one moment, and what of it says nothing.
+/// A profile's values for the rules of this process at one moment, and those that mean nothing.
 struct ProfileView {
   private(set) var suppressedBy: SuppressionRule?
   /// In words for people; without values.
@@ -239,14 +235,12 @@ struct ProfileView {
     let own = Set(RuleField.allCases.map(\.rawValue))
     for field in profile.members where field.value.utf8.count > Self.maximumFieldBytes {
       guard !own.contains(field.name) else { continue }
-      problems.append(
-        "\(field.name) is over \(Self.maximumFieldBytes) bytes: it counts as not set")
+      problems.append("\(field.name) is over \(Self.maximumFieldBytes) bytes: it counts as not set")
     }
   }
 }
 
-/// What follows from the facts. A pure machine: whoever reads Redis, and shows what is found, are
-/// others.
+/// Draws conclusions from the facts. A pure machine: others read Redis and show the findings.
 struct TraceExplainer {
   let facts: TraceFacts
   private var status: FanOutStatus { facts.status }
@@ -326,7 +320,7 @@ struct TraceExplainer {
       }
   }
 
-  /// What waited when its segment was settled has its last word once all is over.
+  /// A push that waited when its segment was settled has its outcome once all is over.
   private func of(_ note: TracedPush) -> Finding {
     note.word == "waiting" && (status.state == .done || status.state == .expired)
       ? TraceWords.notKeptAtAll : TraceWords.of(note)
@@ -337,9 +331,7 @@ struct TraceExplainer {
     if let finding = ofEvent { return finding }
     if let note = facts.userNote { return TraceWords.of(note) }
     if let finding = ofUser { return finding }
-    guard facts.isAddressed(device.binding) else {
-      return TraceWords.otherTopic(facts.topic ?? "")
-    }
+    guard facts.isAddressed(device.binding) else { return TraceWords.otherTopic(facts.topic ?? "") }
     guard facts.outcomes.isSettled else { return unsettled }
     if let boundAt = device.boundAt, status.startedAt > 0, boundAt > Int64(status.startedAt) {
       return TraceWords.boundLater(
@@ -373,7 +365,7 @@ struct TraceExplainer {
   }
 }
 
-/// What is known of a user and an event, before anything follows from it.
+/// The facts about a user and an event, before any conclusion.
 struct TraceFacts {
   let event: String
   let user: String
@@ -391,7 +383,7 @@ struct TraceFacts {
   var profile = UserProfile()
   /// Why what Redis holds of the user cannot be used.
   var unreadable: String?
-  /// What is wrong with the profile; it counts as not set.
+  /// Faults of the profile; it counts as not set.
   var profileProblems: [String] = []
   /// The rule that keeps events of this streamer from the user at this moment.
   var ruleNow: SuppressionRule?

@@ -2,8 +2,8 @@ import Model
 import Record
 import Text
 
-/// What is said to people: what happened, and what to do. One place for both, so that the API and
-/// the verb say the same.
+/// The texts for people: the outcome, and the advice. One place for both, so that the API and the
+/// verb say the same.
 enum TraceWords {
   static func of(_ note: TracedPush) -> Finding {
     switch note.word {
@@ -224,7 +224,7 @@ enum TraceWords {
   }
 }
 
-/// What a rejection means, by its reason, and what to do.
+/// The meaning of a rejection, by its reason, and the advice.
 enum RejectionWords {
   static func of(_ reason: String) -> Finding {
     Finding(.rejected, reason: reason, explanation(of: reason), next: next(after: reason))

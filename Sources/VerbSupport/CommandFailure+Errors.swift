@@ -3,13 +3,13 @@ import Redis
 import Settings
 import Terminal
 
-/// What the rooms throw, as the end of a command.
+/// Turns the rooms' errors into the end of a command.
 extension CommandFailure {
   package init(_ error: SettingsError) {
     self.init(.config, error.message, findings: error.problems.map(\.description))
   }
 
-  /// What is wrong with settings, where a closure has lost the error's type.
+  /// Makes a failure of settings, where a closure has lost the error's type.
   package init(ofSettings error: any Error) {
     guard let error = error as? SettingsError else {
       self.init(.failed, "\(error)")

@@ -16,9 +16,7 @@ package enum CommandFile {
 
   /// A text that may also come through a pipe: `-` is standard input. Waits until the writer ends,
   /// as other tools do.
-  package static func text(
-    _ path: String, maximumBytes: Int
-  ) throws(CommandFailure) -> String {
+  package static func text(_ path: String, maximumBytes: Int) throws(CommandFailure) -> String {
     let bytes = try piped(path, maximumBytes)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw CommandFailure(.failed, "\(name(path)) is not UTF-8")
@@ -30,28 +28,17 @@ package enum CommandFile {
     path == "-" ? "standard input" : Shown.path(path)
   }
 
-  private static func piped(
-    _ path: String, _ maximumBytes: Int
-  ) throws(CommandFailure) -> [UInt8] {
+  private static func piped(_ path: String, _ maximumBytes: Int) throws(CommandFailure) -> [UInt8] {
     let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot be opened", path) }
     defer { if path != "-" { close(descriptor) } }
-    // One byte more than allowed, to notice that there is more.
-    var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
-    var count = 0
-    while count < bytes.count {
-      let got = bytes.withUnsafeMutableBytes {
-        Glibc.read(descriptor, $0.baseAddress.map { $0 + count }, $0.count - count)
-      }
-      if got < 0 && errno == EINTR { continue }
-      guard got >= 0 else { throw failure("cannot be read", path) }
-      if got == 0 { break }
-      count += got
+    guard let bytes = BoundedFile.bytes(of: descriptor, atMost: maximumBytes) else {
+      throw failure("cannot be read", path)
     }
-    guard count <= maximumBytes else {
+    guard bytes.count <= maximumBytes else {
       throw CommandFailure(.failed, "\(name(path)) has more than \(maximumBytes) bytes")
     }
-    return Array(bytes[..<count])
+    return bytes
   }
 
   private static func failure(_ what: String, _ path: String) -> CommandFailure {

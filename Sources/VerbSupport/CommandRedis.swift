@@ -5,7 +5,7 @@ import Settings
 import Terminal
 import Text
 
-/// What a command asks of Redis.
+/// A command's requests to Redis.
 package enum CommandRedis {
   /// Lends a client of the Redis that the settings name, which answers.
   ///

@@ -5,7 +5,7 @@ import Redis
 import Settings
 import Terminal
 
-/// What verbs ask of users, devices and follows.
+/// A verb's requests about users, devices and follows.
 package enum CommandRegistry {
   /// Lends a registry on the Redis that the settings name.
   package static func lend<T: Sendable>(

@@ -20,8 +20,7 @@ package enum CommandRunner {
       let code = await LoopActor(loop).run { (actor: isolated LoopActor) async in
         let output = Console.standardOutput()
         let errors = Console.standardError()
-        let code = await program.execute(
-          arguments, clock: clock, output: output, errors: errors)
+        let code = await program.execute(arguments, clock: clock, output: output, errors: errors)
         guard code == .ok, let failure = output.failure else { return code }
         errors.line("\(program.name): standard output cannot be written: \(failure)")
         return .failed

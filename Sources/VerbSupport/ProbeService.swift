@@ -4,7 +4,7 @@ import Settings
 import Telemetry
 import Terminal
 
-/// What a process serves to probes and to Prometheus, where the settings want it.
+/// A process' answers to probes and to Prometheus, where the settings want them.
 package struct ProbeService: Sendable {
   private let server: ProbeServer
 
@@ -19,8 +19,7 @@ package struct ProbeService: Sendable {
     metrics: @escaping @Sendable () async -> PrometheusText
   ) async throws(CommandFailure) -> ProbeService? {
     guard let options = Assembly.probeOptions(settings) else { return nil }
-    let server = ProbeServer(
-      options: options, health: health, ticks: ticks, metrics: metrics)
+    let server = ProbeServer(options: options, health: health, ticks: ticks, metrics: metrics)
     do {
       let port = try await server.start()
       log.info(

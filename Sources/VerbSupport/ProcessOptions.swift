@@ -11,8 +11,8 @@ package enum ProcessOptions {
   /// For a process that runs for long: what a moment's peak took goes back to the system.
   package static func giveBackLargeMemory() { linux_give_back_large_memory() }
 
-  /// Who starts a process may have closed them: the first connection would be standard output then,
-  /// and get what is printed.
+  /// Opens standard descriptors that the parent process has closed: the first connection would be
+  /// standard output then, and get what is printed.
   package static func fillStandardDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       // The lowest that is free, which is this one.

@@ -5,7 +5,7 @@ import Telemetry
 import Terminal
 import VerbSupport
 
-/// What runs in production: events from Kafka become pushes at Apple.
+/// The verb of production: events from Kafka become pushes at Apple.
 enum WorkerVerb {
   private static let readyFile = Option<String?>(
     "ready-file", .path, value: "FILE",

@@ -34,7 +34,10 @@ import Testing
     let admin = KafkaAdmin(options(broker.bootstrapServers), log: silent)
     for question in [
       { _ = try admin.configuration(ofTopics: ["one"], timeout: .seconds(20)) },
-      { try admin.createTopics([("two", 1)], replicas: 1, timeout: .seconds(20)) },
+      {
+        _ = try admin.create(
+          [KafkaTopic("two", partitions: 1, replicas: 1)], timeout: .seconds(20))
+      },
     ] {
       let error = #expect(throws: KafkaError.self) { try question() }
       #expect(error?.code == .unsupported)
@@ -97,30 +100,6 @@ import Testing
       "message.timeout.ms": "30000",
     ]
     for (name, value) in expected { #expect(configuration.value(of: name) == value, "\(name)") }
-  }
-
-  @Test(arguments: [
-    "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence", "acks", "group.id",
-    "sasl.password",
-  ])
-  func refusesPropertiesThatPromisesRestOn(name: String) throws {
-    var options = options("127.0.0.1:1")
-    options.properties[name] = "1"
-    let error = #expect(throws: KafkaError.self) {
-      try KafkaConsumer(options, topics: ["t"], log: silent)
-    }
-    #expect(error?.code == .configuration)
-    #expect(error?.message.contains(name) == true)
-    #expect(throws: KafkaError.self) { try KafkaProducer(options, log: silent) }
-  }
-
-  @Test func refusesCooperativeAssignor() throws {
-    var options = options("127.0.0.1:1")
-    options.properties["partition.assignment.strategy"] = "cooperative-sticky"
-    let error = #expect(throws: KafkaError.self) {
-      try KafkaConsumer(options, topics: ["t"], log: silent)
-    }
-    #expect(error?.message.contains("range,roundrobin") == true)
   }
 
   @Test func namesARefusedPropertyAndHidesSecrets() throws {

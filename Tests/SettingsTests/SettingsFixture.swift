@@ -1,7 +1,8 @@
 import Glibc
 import Processes
-import Settings
 import Testing
+
+@testable import Settings
 
 /// A directory with a configuration in it, for one test.
 struct SettingsFixture {
@@ -31,6 +32,23 @@ struct SettingsFixture {
   }
 
   func settings() throws -> Settings { try load().settings() }
+
+  /// Where the value of each key comes from.
+  func sources() -> [String: String] {
+    var layers = SettingsLayers(baseDirectory: "")
+    layers.read(file: file)
+    layers.read(environment: environment)
+    layers.read(overrides: overrides)
+    return Dictionary(
+      uniqueKeysWithValues: SettingTable.keys.map {
+        ($0.path, "\(layers.source(of: $0.path))".replacing(directory.path + "/", with: ""))
+      })
+  }
+
+  /// The keys that the file sets.
+  func keysInFile() -> Set<String> {
+    Set(sources().filter { $0.value.hasPrefix("fanfare.yaml:") }.keys)
+  }
 }
 
 /// A key as Apple hands it out, made up; too short to be one, which is not this room's business.

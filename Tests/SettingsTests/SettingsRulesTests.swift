@@ -1,6 +1,7 @@
 import Glibc
-import Settings
 import Testing
+
+@testable import Settings
 
 @Suite struct SettingsRulesTests {
   /// A stopping worker beats on: how long it drains has nothing to do with its session.
@@ -150,6 +151,10 @@ import Testing
     let problems = try SettingsFixture("kafka: {properties: {\"\(name)\": \"\(value)\"}}").load()
       .problems
     #expect(problems.map(\.key) == ["kafka.properties"], "\(problems)")
+  }
+
+  @Test func noPropertyIsRefusedForTwoReasons() {
+    #expect(Set(KafkaProperties.owned.keys).isDisjoint(with: KafkaProperties.keys.keys))
   }
 
   @Test func takesOtherProperties() throws {

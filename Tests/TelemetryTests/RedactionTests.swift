@@ -107,7 +107,7 @@ import Testing
           let padding = String(repeating: "p", count: max(0, length - 1)) + " "
           let text = padding + canary + padding
           log.info(text, [text: .text(text), canary: 1, "v": "\(canary)"])
-          log.with(["c": .text(canary)]).error("\(canary)\(canary)")
+          log.error("\(canary)\(canary)", ["c": .text(canary)])
           log.info("x", ["t": .text(String(repeating: canary + " ", count: 200))])
           log.info("x", ["t": .text(String(repeating: canary, count: 200))])
         }

@@ -78,7 +78,7 @@ enum Sample {
 
   static func command(_ words: String...) throws -> ParsedCommand {
     guard case .run(let command) = try program.parse(words) else {
-      throw TerminalError(.declaration, "not a run")
+      throw TerminalError(.missingVerb, "not a run")
     }
     return command
   }

@@ -10,7 +10,7 @@ enum IdentifierRules {
   /// Where a text is a key all the same, and what it is. Each is ASCII by its own rule, or one of
   /// words that we chose.
   private static let allowed: [String: String] = [
-    "Sources/Model/PushRates.swift": "bundle ids of the configuration",
+    "Sources/Model/PushLimit.swift": "bundle ids of the configuration",
     "Sources/Model/Event.swift": "names of placeholders",
     "Sources/Stages/Record/Reading/Statistics.swift": "codes of errors",
     "Sources/Stages/Record/Reading/FanOutStatus.swift": "names of counters",

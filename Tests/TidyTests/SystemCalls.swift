@@ -12,7 +12,7 @@ struct SystemCalls {
     // What a log has when it was given nothing.
     "Sources/Telemetry/Log/Log.swift":
       "the clock of a log by default; the key of a process that was given none",
-    "Sources/Telemetry/Redaction/TokenLabelKey.swift": "a key by chance",
+    "Sources/Telemetry/Redaction/TokenLabel.swift": "a key by chance",
     // What worlds replace: librdkafka, the resolver, certificates, secrets.
     "Sources/Bindings/Kafka/KafkaConsumer.swift":
       "librdkafka blocks while it ends, leaves a group, and asks for offsets",

@@ -135,3 +135,20 @@ private func failure(of text: String) -> YAMLError? { failure(of: Array(text.utf
     }
   }
 }
+
+extension YAMLNode {
+  /// The scalar's text whatever its style.
+  fileprivate var text: String? {
+    if case .scalar(let text, _) = content { text } else { nil }
+  }
+
+  fileprivate var sequence: [YAMLNode]? {
+    if case .sequence(let nodes) = content { nodes } else { nil }
+  }
+
+  fileprivate func entry(_ key: String) -> Entry? {
+    mapping?.first { $0.key.utf8.elementsEqual(key.utf8) }
+  }
+
+  fileprivate subscript(key: String) -> YAMLNode? { entry(key)?.value }
+}

@@ -20,7 +20,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Monotonic nanoseconds, read once per turn and after a turn's descriptors.
   package private(set) var now: UInt64
 
-  /// What tasks prefer that are to stay on the loop: see `task(on:_:)`.
+  /// Tasks that must stay on the loop prefer this executor: see `task(on:_:)`.
   package let taskExecutor = LoopTaskExecutor()
 
   struct Job {

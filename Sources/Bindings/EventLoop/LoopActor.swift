@@ -1,5 +1,5 @@
-/// Runs async code on a loop for callers that are no lane: commands and tests. What `body` makes
-/// stays on the loop; only what it returns leaves.
+/// Runs async code on a loop for callers that are no lane: commands and tests. Objects of `body`
+/// stay on the loop; only its result leaves.
 package actor LoopActor {
   private let loop: EventLoop
 

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What a handler waits for. Errors and hang-ups are always reported, as both.
+/// The events that a handler waits for. Errors and hang-ups are always reported, as both.
 package struct Interest: OptionSet, Sendable {
   package let rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -1,8 +1,8 @@
 import CNghttp2
 
 /// The client's half of an HTTP/2 connection. Requests live in numbered slots that the owner
-/// chooses; the owner keeps what belongs to a request under the same number. What was heard is told
-/// by `nextEnded`, `takeGoAway` and `takeSettingsChange`.
+/// chooses; the owner keeps what belongs to a request under the same number. `nextEnded`,
+/// `takeGoAway` and `takeSettingsChange` return received data.
 ///
 /// After `receive` or `nextOutput` has thrown, or after `abandon()`, nothing more is heard and
 /// every slot that was open stays without an end: the owner re-queues them by its own table and
@@ -50,9 +50,7 @@ package final class HTTP2ClientSession: HTTP2Session {
   ) throws(HTTP2Error) -> Int32 {
     guard slot >= 0 && slot < options.maximumSlots, slots[slot].stream == 0,
       !slots[slot].hasEnded
-    else {
-      throw HTTP2Error(.slotUnavailable, "request slot \(slot) is in use or does not exist")
-    }
+    else { throw HTTP2Error(.slotUnavailable, "request slot \(slot) is in use or does not exist") }
     try checkAlive()
     guard !heard.pointee.goAwayReceived else {
       throw HTTP2Error(.goingAway, "the server takes no new requests on this connection")
@@ -86,7 +84,7 @@ package final class HTTP2ClientSession: HTTP2Session {
     _ = nghttp2_submit_goaway(native, flagNone, 0, HTTP2ErrorCode.noError, nil, 0)
   }
 
-  // MARK: What was heard
+  // MARK: received data
 
   /// A request that is over, in the order of their ends; its slot is free then. nil: no other is.
   package func nextEnded() -> HTTP2Ended? {
@@ -122,7 +120,7 @@ package final class HTTP2ClientSession: HTTP2Session {
       && nghttp2_session_get_stream_remote_window_size(native, stream) >= 0
   }
 
-  /// What the server said last when it took no new streams; nil when it said nothing since.
+  /// The server's last GOAWAY; nil when there was none since the last call.
   package func takeGoAway() -> HTTP2GoAway? {
     guard heard.pointee.goAwayReceived else { return nil }
     defer { goAwayHeard = nil }
@@ -147,7 +145,7 @@ package final class HTTP2ClientSession: HTTP2Session {
     return content
   }
 
-  // MARK: What the peer allows
+  // MARK: the peer's limits
 
   /// `options.assumedMaximumStreams` until the server's SETTINGS have arrived.
   package var remoteMaxConcurrentStreams: Int {
@@ -161,7 +159,7 @@ package final class HTTP2ClientSession: HTTP2Session {
 
   package var settingsReceived: Bool { heard.pointee.settingsReceived }
 
-  // MARK: What nghttp2 says
+  // MARK: nghttp2's calls
 
   override func stream(at slot: Int) -> Int32 {
     slot >= 0 && slot < capacity ? slots[slot].stream : 0
@@ -220,8 +218,8 @@ package final class HTTP2ClientSession: HTTP2Session {
   }
 
   /// Every byte of ours that left earns its two WINDOW_UPDATEs, of the stream and the connection:
-  /// so a server with a window of one byte, which is legal, never looks like a flood. What was not
-  /// counted against it earns nothing: nobody saves up for a flood.
+  /// so a server with a window of one byte, which is legal, never looks like a flood. A frame that
+  /// was not counted against it earns nothing: nobody saves up for a flood.
   override func dataSent(_ count: Int) {
     let answers = 2 * count
     let frames = state.pointee.framesWithoutProgress
@@ -323,12 +321,12 @@ package struct HTTP2Ended {
   package let wasSent: Bool
   /// False: its body did not leave to the end, so that no server can have taken it.
   package let wasWhole: Bool
-  /// What the response said besides its status; nil when that was nothing that is kept.
+  /// The kept parts of the response besides its status; nil when there are none.
   package let content: HTTP2Content?
 }
 
-/// What the session keeps of one request. Lives in a table that never moves, reached by index
-/// without exclusivity checks: this is the hot path.
+/// The session's state of one request. Lives in a table that never moves, reached by index without
+/// exclusivity checks: this is the hot path.
 struct ClientSlot {
   /// 0: free.
   var stream: Int32 = 0

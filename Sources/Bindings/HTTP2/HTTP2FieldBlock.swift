@@ -6,7 +6,7 @@ import CNghttp2
 package final class HTTP2FieldBlock {
   package enum Values: Sendable {
     /// The bytes given to `set` must stay where they are until `nextOutput()` has produced the
-    /// HEADERS frame of every request submitted with them. What a client does, without any copy.
+    /// HEADERS frame of every request submitted with them. Clients use it; it makes no copy.
     case borrowed
     /// nghttp2 copies everything when the block is submitted; nothing needs to live longer.
     case copied

@@ -1,11 +1,13 @@
+import CNghttp2
+
 /// Limits of either half of a connection. A peer that goes beyond one gets its stream or its
 /// connection closed.
 package struct HTTP2Limits: Sendable {
   /// HPACK table that the peer may fill, and the most that our encoder uses, in bytes (RFC 7541,
   /// 4.2).
   var headerTableBytes = 4096
-  /// What one stream may send before we acknowledge it, in bytes. APNs answers are under 200 bytes,
-  /// its payloads 4,096 or 5,120.
+  /// The bytes that one stream may send before we acknowledge them. APNs answers are under 200
+  /// bytes, its payloads 4,096 or 5,120.
   package var streamWindowBytes = 65_535
   /// The same for all streams of the connection together: 1,000 answers of a few hundred bytes.
   package var connectionWindowBytes = 1 << 20
@@ -37,5 +39,12 @@ package struct HTTP2Limits: Sendable {
   ) -> Bool {
     count += name.count + value.count + 32
     return count <= maximumHeaderListBytes
+  }
+}
+
+package enum HTTP2Version {
+  /// The nghttp2 that is loaded at run time: `1.52.0`.
+  package static var string: String {
+    nghttp2_version(0).flatMap { $0.pointee.version_str }.map { String(cString: $0) } ?? "unknown"
   }
 }

@@ -1,7 +1,7 @@
 import CNghttp2
 
 /// The server's half of an HTTP/2 connection: the twin of `HTTP2ClientSession`, for the APNs
-/// simulator and for tests. What was heard is told by `nextHeard`.
+/// simulator and for tests. `nextHeard` returns received data.
 package final class HTTP2ServerSession: HTTP2Session {
   private var slots = ServerSlots()
   private var log = RequestLog()
@@ -21,7 +21,7 @@ package final class HTTP2ServerSession: HTTP2Session {
     log.deallocate()
   }
 
-  // MARK: What was heard
+  // MARK: received data
 
   /// The next that a client has said; nil: nothing more, or the session was abandoned.
   package func nextHeard() -> HTTP2Request? {
@@ -36,9 +36,7 @@ package final class HTTP2ServerSession: HTTP2Session {
   /// copied. A request is answered once; a second answer is refused.
   /// - Returns: false when there is no such request, or it is answered already.
   @discardableResult
-  package func respond(
-    slot: Int, _ block: HTTP2FieldBlock, body: UnsafeRawBufferPointer
-  ) -> Bool {
+  package func respond(slot: Int, _ block: HTTP2FieldBlock, body: UnsafeRawBufferPointer) -> Bool {
     guard let entry = unanswered(slot) else { return false }
     if let bytes = body.baseAddress, !body.isEmpty {
       let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: body.count)
@@ -122,7 +120,7 @@ package final class HTTP2ServerSession: HTTP2Session {
     return nghttp2_submit_response(native, stream, block.native, block.count, &provider) == 0
   }
 
-  // MARK: What nghttp2 says
+  // MARK: nghttp2's calls
 
   override func stream(at slot: Int) -> Int32 {
     slot >= 0 && slot < slots.capacity ? slots[slot].pointee.stream : 0
@@ -197,8 +195,8 @@ package struct HTTP2ServerOptions: Sendable {
   }
 }
 
-/// What a client has said, in the order in which it came. A slot is a small number that belongs to
-/// one request until its `.closed`. Bytes are good until the next call on the session.
+/// One part of a client's request, in the order of arrival. A slot is a small number that belongs
+/// to one request until its `.closed`. Bytes are good until the next call on the session.
 package enum HTTP2Request {
   case began(slot: Int, stream: Int32)
   /// Pseudo-header fields too; trailers are not reported.
@@ -273,8 +271,8 @@ struct ServerSlots {
   }
 }
 
-/// What a client said in one `receive`, until their owner has asked for it all: entries that count
-/// no references, and their bytes behind each other in one block.
+/// The requests of one `receive`, until their owner has taken them all: entries that count no
+/// references, and their bytes behind each other in one block.
 struct RequestLog {
   private enum Kind { case began, field, body, ended, closed }
 
@@ -287,7 +285,7 @@ struct RequestLog {
     var count = 0
   }
 
-  /// What is kept to be used again when everything has been asked for; more is given back.
+  /// A log keeps at most this much for reuse after it was emptied; more is given back.
   private static let keptBytes = 256 * 1024
   private static let keptEntries = 16_384
   /// Sixteen times what a socket gives at once, and as much again for the entries: compression
@@ -339,8 +337,7 @@ struct RequestLog {
   }
 
   mutating func closed(_ slot: Int, _ errorCode: UInt32) {
-    entries.append(
-      Entry(kind: .closed, slot: Int32(truncatingIfNeeded: slot), number: errorCode))
+    entries.append(Entry(kind: .closed, slot: Int32(truncatingIfNeeded: slot), number: errorCode))
   }
 
   mutating func take() -> HTTP2Request? {

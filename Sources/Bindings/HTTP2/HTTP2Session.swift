@@ -1,10 +1,10 @@
 import CNghttp2
 
-/// What both halves of an HTTP/2 connection are: bytes in, bytes out, no socket (RFC 9113).
-/// Confined to one thread, as its connection is. It calls nobody; what was heard is asked for after
-/// `receive` and `nextOutput`.
+/// The common part of both halves of an HTTP/2 connection: bytes in, bytes out, no socket (RFC
+/// 9113). Confined to one thread, as its connection is. It calls nobody; its owner asks for
+/// received data after `receive` and `nextOutput`.
 ///
-/// nghttp2's calls arrive in the methods under "What nghttp2 says", which each half overrides.
+/// nghttp2's calls arrive in the methods under "nghttp2's calls", which each half overrides.
 package class HTTP2Session {
   let native: OpaquePointer
   let limits: HTTP2Limits
@@ -70,8 +70,8 @@ package class HTTP2Session {
       && (nghttp2_session_want_read(native) != 0 || nghttp2_session_want_write(native) != 0)
   }
 
-  /// The peer has sent too much for nothing. What it says is not heard any more; what tells it so
-  /// comes out of `nextOutput()`.
+  /// The peer has sent too much for nothing. Further bytes of it are dropped; the GOAWAY comes out
+  /// of `nextOutput()`.
   package final var isFlooded: Bool { state.pointee.isFlooded }
 
   // MARK: The connection
@@ -124,7 +124,7 @@ package class HTTP2Session {
     guard failure == 0 else { throw die(.library(failure, while: "writing the preface")) }
   }
 
-  // MARK: What nghttp2 says
+  // MARK: nghttp2's calls
 
   /// The stream in a slot; 0: none, or there is no such slot.
   func stream(at slot: Int) -> Int32 { 0 }

@@ -1,7 +1,7 @@
 import CNghttp2
 
-// What nghttp2 calls, for both halves: check for nil, find the session and the slot, call one
-// method.
+// The functions that nghttp2 calls, for both halves: check for nil, find the session and the slot,
+// call one method.
 
 func setCallbacks(_ callbacks: OpaquePointer) {
   nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, onBeginFrame)
@@ -34,9 +34,7 @@ private func withSession<Result>(
 
 /// The slot of a stream, or nil for one that is not ours or was abandoned.
 @inline(__always)
-private func slotIndex(
-  _ native: OpaquePointer?, _ stream: Int32, _ session: HTTP2Session
-) -> Int? {
+private func slotIndex(_ native: OpaquePointer?, _ stream: Int32, _ session: HTTP2Session) -> Int? {
   let state = session.state
   guard stream > 0, !state.pointee.isDead else { return nil }
   // The calls about one frame follow each other: mostly it is the stream of the call before.

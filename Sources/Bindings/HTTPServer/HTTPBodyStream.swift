@@ -9,13 +9,13 @@ package final class HTTPBodyStream: @unchecked Sendable {
     case end
     /// It is longer than it may be; what came before was handed out.
     case tooLarge
-    /// It came too slowly, or took too long; `reason` says which. What came before was handed out.
+    /// It came too slowly, or took too long; `reason` says which. Earlier bytes were handed out.
     case tooSlow(reason: String)
     /// The client has gone, or the server stops.
     case broken
   }
 
-  /// What is kept until it is taken, and one read more.
+  /// The buffer of bytes that were not taken yet, and one read more.
   static let bufferLimitBytes = 256 << 10
 
   private let maximumBytes: Int
@@ -48,8 +48,8 @@ package final class HTTPBodyStream: @unchecked Sendable {
     wake()
   }
 
-  /// What has come since the last call, as soon as there is any; then how it ended, again and
-  /// again. On the loop of the server.
+  /// The next piece, as soon as there is one; after the end, always how the body ended. On the loop
+  /// of the server.
   package func next() async -> Piece {
     if !wasAsked {
       wasAsked = true

@@ -6,7 +6,7 @@ extension HTTPConnection {
   /// For a client that has sent all it announced, or that is given up.
   private static let briefLinger: Duration = .seconds(2)
 
-  /// What comes is no request, or gets nowhere.
+  /// Refuses bytes that are no request, or a request that makes no progress.
   func giveUp(_ refusal: HTTPRefusal) {
     isGivenUp = true
     refuse(refusal.status, refusal.reason)

@@ -19,7 +19,7 @@ final class HTTPConnection {
     case closed
   }
 
-  /// What is read at a time: so much of the next request is kept while one is answered.
+  /// The size of one read: at most so much of the next request is kept while one is answered.
   private static let readBytes = 16 << 10
 
   let number: Int
@@ -32,7 +32,7 @@ final class HTTPConnection {
   /// Counts up over all connections: when it came, or when its last exchange ended.
   var quietSince: Int
   var parser: HTTPRequestParser
-  /// What came behind the request that is answered.
+  /// Bytes behind the request that is being answered.
   var held: [UInt8] = []
   /// The client sends nothing more.
   var hasPeerFinished = false
@@ -58,9 +58,7 @@ final class HTTPConnection {
   /// When the phase is given up.
   let timer: DeadlineTimer
 
-  init(
-    _ number: Int, _ transport: Connection, from peer: PeerAddress, of owner: HTTPConnections
-  ) {
+  init(_ number: Int, _ transport: Connection, from peer: PeerAddress, of owner: HTTPConnections) {
     self.number = number
     self.peer = peer
     self.transport = transport
@@ -168,7 +166,8 @@ final class HTTPConnection {
     if weAreSlow || !held.isEmpty { transport.pauseReading() } else { transport.resumeReading() }
   }
 
-  /// What nobody parses now: of the next request, or of a body that was answered before its end.
+  /// Keeps or drops bytes that no parser takes now: of the next request, or of a body that was
+  /// answered before its end.
   private func unread(_ bytes: UnsafeRawBufferPointer) {
     guard !bytes.isEmpty, phase != .closed else { return }
     guard isLast || phase == .lingering else {
@@ -303,7 +302,7 @@ extension HTTPConnection: ConnectionDelegate {
 /// A response on its way: as much of it is handed to the socket as that takes, so that no more than
 /// a piece or two wait there, whatever its length. Confined to its connection.
 final class ResponseWriter {
-  /// What is handed to the socket at a time.
+  /// The size of one write to the socket.
   private static let pieceBytes = 16 << 10
 
   private let transport: Connection

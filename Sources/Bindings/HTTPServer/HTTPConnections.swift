@@ -2,7 +2,7 @@ import EventLoop
 import TLS
 import Transport
 
-/// Who is connected to a server, who is let in, and who has to go for others. Confined to its loop.
+/// The connections of a server: admits them, and closes some for others. Confined to its loop.
 final class HTTPConnections {
   let loop: EventLoop
   let options: HTTPServerOptions
@@ -14,7 +14,7 @@ final class HTTPConnections {
   /// The certificate for new connections.
   private var tls: TLSServerContext?
   private var connections: [Int: HTTPConnection] = [:]
-  /// Whose requests wait for our answers, by their numbers.
+  /// Connections whose requests await our answers, by their numbers.
   private var waiting: [Int: HTTPConnection] = [:]
   /// Of all bodies that are kept.
   private var bodyBytes = 0
@@ -56,8 +56,8 @@ final class HTTPConnections {
     }
   }
 
-  /// Shows another certificate to who comes. Who is there ends with the response to the next
-  /// request.
+  /// Shows another certificate to who comes. Connections that are open end with the response to the
+  /// next request.
   func show(_ identity: HTTPServerIdentity) throws(HTTPServerError) {
     tls = try Self.context(identity)
     for connection in connections.values { connection.isLast = true }
@@ -151,7 +151,7 @@ final class HTTPConnections {
   }
 
   private func evictOne() {
-    // What has come in this very turn was not read yet.
+    // Requests that arrived in this very turn were not read yet.
     for _ in 0..<Self.asked where !hasCapacity {
       guard let connection = leavingFirst else { break }
       connection.readNow()

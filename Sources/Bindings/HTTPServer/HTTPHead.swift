@@ -146,9 +146,7 @@ package struct HTTPHead: Equatable {
     "host", "content-length", "transfer-encoding", "expect", "authorization", "content-type",
   ]
 
-  private static func fields(
-    _ lines: inout Lines
-  ) throws(HTTPRefusal) -> [String: String] {
+  private static func fields(_ lines: inout Lines) throws(HTTPRefusal) -> [String: String] {
     var fields: [String: String] = [:]
     let token = ByteSet.token
     while let line = lines.next(), !line.isEmpty {
@@ -187,9 +185,7 @@ package struct HTTPHead: Equatable {
   }
 
   /// How long the body is (section 6.3).
-  private static func body(
-    _ headers: [String: String], isOld: Bool
-  ) throws(HTTPRefusal) -> Body {
+  private static func body(_ headers: [String: String], isOld: Bool) throws(HTTPRefusal) -> Body {
     if let coding = headers["transfer-encoding"] {
       guard headers["content-length"] == nil else {
         throw HTTPRefusal("Content-Length and Transfer-Encoding do not go together")
@@ -228,4 +224,18 @@ private struct Lines {
     defer { start = end + 2 }
     return bytes.part(start..<end)
   }
+}
+
+/// Why a request is not read on: the status of the answer, with which the connection ends.
+package struct HTTPRefusal: Error, Equatable {
+  package let status: Int
+  package let reason: String
+
+  init(_ status: Int, _ reason: String) {
+    self.status = status
+    self.reason = reason
+  }
+
+  /// Of what is not HTTP/1.1, or not for certain.
+  init(_ reason: String) { self.init(400, reason) }
 }

@@ -43,7 +43,7 @@ final class HTTPListener {
     }
   }
 
-  /// Who waited, or why nobody is there.
+  /// A connection that waited, or why there is none.
   enum Next {
     case client(descriptor: Int32, PeerAddress)
     case nobody
@@ -53,7 +53,7 @@ final class HTTPListener {
 
   func next() -> Next {
     var address = sockaddr_storage()
-    // Who has gone while it waited is passed over.
+    // A client that left while it waited is passed over.
     for _ in 0..<64 {
       let client = linux_accept_from(descriptor, &address)
       if client >= 0 { return .client(descriptor: client, PeerAddress(address)) }

@@ -10,17 +10,16 @@ package struct HTTPRequest: Sendable, Equatable {
   package let method: String
   /// Percent-decoded; begins with `/`.
   package let path: String
-  /// What stands between the slashes of the path as it was sent, decoded each for itself: an
-  /// escaped slash is part of a name.
+  /// The parts of the path between its slashes, each decoded for itself: an escaped slash is part
+  /// of a name.
   package let segments: [String]
-  /// What stands behind the `?`, decoded, in order.
+  /// The arguments behind the `?`, decoded, in order.
   package let query: [Argument]
   /// Names in lower case; what comes several times is joined by `, `.
   package let headers: [String: String]
   package internal(set) var body: [UInt8]
   /// The body, of a request that is answered while it comes; `body` is empty then.
   package internal(set) var stream: HTTPBodyStream?
-  /// Who sent it.
   package let peer: PeerAddress
 
   package init(

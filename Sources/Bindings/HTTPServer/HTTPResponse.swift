@@ -8,9 +8,7 @@ package struct HTTPResponse: Sendable, Equatable {
   package var headers: [String: String]
   package var body: [UInt8]
 
-  package init(
-    status: Int, contentType: String, headers: [String: String] = [:], body: [UInt8]
-  ) {
+  package init(status: Int, contentType: String, headers: [String: String] = [:], body: [UInt8]) {
     self.status = status
     self.contentType = contentType
     self.headers = headers
@@ -26,7 +24,7 @@ package struct HTTPResponse: Sendable, Equatable {
 }
 
 extension HTTPResponse {
-  /// What stands before the body; nil when a header would be several, or none.
+  /// The bytes before the body; nil when a header would be several, or none.
   /// - Parameters:
   ///   - isLast: the connection ends with it.
   ///   - milliseconds: since 1970.

@@ -1,4 +1,4 @@
-/// What is to become of a request whose head has come, before any of its body is read.
+/// The decision on a request whose head has arrived, before any of its body is read.
 package enum HTTPScreening: Sendable {
   /// It is handed on; one with a body is refused.
   case withoutBody
@@ -10,7 +10,7 @@ package enum HTTPScreening: Sendable {
   case refuse(HTTPResponse)
 }
 
-/// What a client may take with a body that is read while it comes.
+/// The bounds of a body that is read while it arrives.
 package struct HTTPBodyBounds: Sendable {
   package let maximumBytes: Int
   /// For the whole exchange, in place of `exchangeTimeout`.

@@ -55,8 +55,9 @@ package actor HTTPServer {
     return listener.port
   }
 
-  /// Shows another certificate to who comes from now on. Who is there gets the answer to the
-  /// request that is under way. Throws, and changes nothing, when nobody could be served with it.
+  /// Shows another certificate to who comes from now on. Connections that are open get the answer
+  /// to the request that is under way. Throws, and changes nothing, when nobody could be served
+  /// with it.
   package func show(_ identity: HTTPServerIdentity) throws(HTTPServerError) {
     guard let connections, options.identity != identity else { return }
     try connections.show(identity)
@@ -96,4 +97,9 @@ package actor HTTPServer {
     let response = await answer(request)
     connections?.respond(to: number, response)
   }
+}
+
+/// Why a server cannot listen.
+package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
+  package let description: String
 }

@@ -28,7 +28,7 @@ package struct HTTPServerOptions: Sendable {
   /// sending, unheard: many read no answer before they have sent all.
   package var lingerTimeout: Duration = .seconds(30)
   package var lingerBytes = 1 << 30
-  /// What the server itself answers with: a status, and why.
+  /// Makes the server's own answer of a status and a reason.
   package var refusal: @Sendable (_ status: Int, _ reason: String) -> HTTPResponse = {
     .text($0, $1)
   }
@@ -45,10 +45,23 @@ package struct HTTPServerOptions: Sendable {
   /// (64 KiB), and with TLS its records there and back, encrypted and not.
   private var connectionBytes: Int { identity == nil ? 80 << 10 : 224 << 10 }
 
-  /// What clients can make such a server keep, with answers of so many bytes: a head is there as it
-  /// came and as texts.
+  /// The most that clients can make such a server keep, with answers of so many bytes: a head is
+  /// kept as bytes and as texts.
   package func maximumMemoryBytes(answerBytes: Int) -> Int {
     maximumConnections * (4 * maximumHeadBytes + answerBytes + connectionBytes)
       + 2 * (maximumBodiesBytes ?? maximumConnections * maximumBodyBytes)
+  }
+}
+
+/// A server's certificate and key for TLS.
+package struct HTTPServerIdentity: Sendable, Equatable {
+  /// The certificate and those between it and the authority's, in PEM.
+  package let certificates: String
+  /// The certificate's key, in PEM and without a passphrase.
+  package let privateKey: String
+
+  package init(certificates: String, privateKey: String) {
+    self.certificates = certificates
+    self.privateKey = privateKey
   }
 }

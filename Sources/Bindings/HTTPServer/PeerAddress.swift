@@ -1,6 +1,6 @@
 import Glibc
 
-/// Who is on the other side: an IPv4 address, or the half of an IPv6 address that names a network.
+/// The other side's address: an IPv4 address, or the half of an IPv6 address that names a network.
 /// A client has as many of the other half as it likes.
 package struct PeerAddress: Hashable, Sendable {
   private let isIPv6: Bool
@@ -27,9 +27,7 @@ extension PeerAddress: CustomStringConvertible {
   /// `192.0.2.1`, or the network of an IPv6 address: `2001:db8:0:7::/64`.
   package var description: String {
     withUnsafeBytes(of: network) { bytes in
-      guard isIPv6 else {
-        return bytes.prefix(4).map { String($0) }.joined(separator: ".")
-      }
+      guard isIPv6 else { return bytes.prefix(4).map { String($0) }.joined(separator: ".") }
       let groups = stride(from: 0, to: 8, by: 2).map {
         String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16)
       }

@@ -27,7 +27,7 @@ extension JSONValue {
     return try load(bytes)
   }
 
-  /// What was looked at before: `JSONScan`.
+  /// `JSONScan` has checked the bytes before.
   private static func load(
     _ bytes: UnsafeRawBufferPointer, flags: Int = 0
   ) throws(JSONError) -> JSONValue {
@@ -193,7 +193,7 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String { "line \(line), column \(column): \(message)" }
 }
 
-/// What is looked at before jansson sees a byte.
+/// Checks the bytes before jansson sees them.
 enum JSONScan {
   /// JSON_PARSER_MAX_DEPTH of jansson's build.
   static let janssonMaximumDepth = 2_048
@@ -294,4 +294,9 @@ enum JSONScan {
   private static func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
   }
+}
+
+package enum JSONLibraryVersion {
+  /// The jansson that is loaded at run time: `2.14`.
+  package static var string: String { String(cString: jansson_version_str()) }
 }

@@ -41,7 +41,7 @@ package enum JSONValue: Sendable, Equatable {
 
   package var isNull: Bool { self == .null }
 
-  /// What an error message calls a value of this kind: "a string", "an object", …
+  /// The name of this kind in error messages: "a string", "an object", …
   package var kindName: String {
     switch self {
     case .null: "null"

@@ -1,7 +1,7 @@
 import CRdKafka
 
-/// What the callbacks of every kind of client find through their opaque pointer. Each kind adds
-/// its own.
+/// The state that the callbacks of every kind of client find through their opaque pointer. Each
+/// kind adds its own.
 class CallbackState {
   let log: KafkaLog
 

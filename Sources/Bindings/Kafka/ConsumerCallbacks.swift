@@ -1,10 +1,10 @@
 import CRdKafka
 import Glibc
 
-/// What the consumer's callbacks find. All but `log`, which is immutable, is touched on the
+/// The state of the consumer's callbacks. All but `log`, which is immutable, is touched on the
 /// consumer's own thread only: these callbacks run inside its calls.
 final class ConsumerState: CallbackState {
-  /// What happened inside a call and was not yet returned by `poll`.
+  /// Results of a call that `poll` has not returned yet.
   var recorded: [KafkaPoll] = []
   var assigned: Set<KafkaPartition> = []
   var paused: Set<KafkaPartition> = []
@@ -16,7 +16,7 @@ final class ConsumerState: CallbackState {
   private static let committedTimeout = Duration.seconds(1)
   /// Partitions that the group wants back are kept until `giveUp` is called.
   var asksBeforeRevoke = false
-  /// What the group waits for.
+  /// The partitions whose revocation the group waits for.
   var revoking: [KafkaPartition] = []
   /// Whether a broker can be reached; nil before that is known.
   var isReachable: Bool?
@@ -81,7 +81,7 @@ extension ConsumerState {
         revoking = partitions
         recorded.append(.revoking(partitions.sorted()))
       } else {
-        giveUp(client, partitions, list)
+        giveUp(client, partitions)
       }
     default: rebalanceFailed(client, KafkaError(event, doing: "joining the group"))
     }
@@ -100,16 +100,13 @@ extension ConsumerState {
   }
 
   /// Commits what may be committed and unassigns.
-  func giveUp(
-    _ client: OpaquePointer, _ partitions: [KafkaPartition],
-    _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-  ) {
+  func giveUp(_ client: OpaquePointer, _ partitions: [KafkaPartition]) {
     revoking = []
     let isLost = rd_kafka_assignment_lost(client) != 0
     if !isLost { commitBeforeRevoke(client, partitions) }
     // Given back unpaused: the pause must not survive into a later assignment.
     resume(client, partitions)
-    unassign(client, list)
+    note(rd_kafka_assign(client, nil), doing: "giving up the partitions")
     assigned.subtract(partitions)
     positions.revoked(partitions)
     let sorted = partitions.sorted()
@@ -159,11 +156,7 @@ extension ConsumerState {
     _ client: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
   ) {
     readCommitted(client, list)
-    if Self.isCooperative(client) {
-      note(rd_kafka_incremental_assign(client, list))
-    } else {
-      note(rd_kafka_assign(client, list), doing: "taking the partitions over")
-    }
+    note(rd_kafka_assign(client, list), doing: "taking the partitions over")
   }
 
   /// Where each partition is to be read from, so that it is known what Kafka has thrown away since.
@@ -188,26 +181,6 @@ extension ConsumerState {
         KafkaPartition(topic: String(cString: topic), partition: element.pointee.partition),
         committed: offset >= 0 ? offset : nil)
     }
-  }
-
-  private func unassign(
-    _ client: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-  ) {
-    if Self.isCooperative(client) {
-      note(rd_kafka_incremental_unassign(client, list))
-    } else {
-      note(rd_kafka_assign(client, nil), doing: "giving up the partitions")
-    }
-  }
-
-  private func note(_ error: OpaquePointer?) {
-    guard let error else { return }
-    defer { rd_kafka_error_destroy(error) }
-    note(rd_kafka_error_code(error), doing: "changing the assignment")
-  }
-
-  private static func isCooperative(_ client: OpaquePointer) -> Bool {
-    rd_kafka_rebalance_protocol(client).map { String(cString: $0) == "COOPERATIVE" } ?? false
   }
 }
 
@@ -234,9 +207,7 @@ func commitAndWait(
 }
 
 extension KafkaLogLine {
-  init(
-    _ level: Int32, _ facility: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?
-  ) {
+  init(_ level: Int32, _ facility: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?) {
     self.init(
       level: Level(syslog: level), facility: facility.map { String(cString: $0) } ?? "",
       message: text.map { String(cString: $0) } ?? "")

@@ -14,7 +14,7 @@ import CRdKafka
 package final class EmbeddedBroker: @unchecked Sendable {
   private let client: OpaquePointer
   private let cluster: OpaquePointer
-  /// What the mock cluster logs concerns nobody.
+  /// The mock cluster's log lines are dropped.
   private let state = CallbackState { _ in }
   /// `127.0.0.1:port`
   package let bootstrapServers: String
@@ -53,12 +53,7 @@ extension EmbeddedBroker {
   /// Kinds of requests that can be made to fail (numbers of Kafka's protocol).
   package enum Request: Int16, Sendable {
     case produce = 0
-    case fetch = 1
-    case metadata = 3
     case offsetCommit = 8
-    case offsetFetch = 9
-    case findCoordinator = 10
-    case joinGroup = 11
     case heartbeat = 12
   }
 

@@ -4,45 +4,9 @@ import CRdKafka
 // its topics are made by `EmbeddedBroker`.
 
 extension KafkaAdmin {
-  /// Creates the topics that are missing; those that exist are left as they are. Blocks for at most
-  /// `timeout`.
-  package func createTopics(
-    _ topics: [(name: String, partitions: Int)], replicas: Int, timeout: Duration
-  ) throws(KafkaError) {
-    let wanted = topics.map { KafkaTopic($0.name, partitions: $0.partitions, replicas: replicas) }
-    for case .failed(let error) in try create(wanted, timeout: timeout).map(\.1) { throw error }
-  }
-
-  /// The same, and says of each topic what came of it. Throws what concerns all of them.
+  /// Creates the topics that are missing, and says of each what came of it; those that exist are
+  /// left as they are. Throws what concerns all of them. Blocks for at most `timeout`.
   package func create(
-    _ topics: [KafkaTopic], timeout: Duration
-  ) throws(KafkaError) -> [(name: String, KafkaTopicCreation)] {
-    let client = try AdminClient(self)
-    return try client.create(topics, timeout: timeout)
-  }
-
-  /// How topics are configured, by Kafka's own names of the properties, defaults of the brokers
-  /// among them. A topic that does not exist, or that may not be looked at, is not in it:
-  /// `failures` say why. Blocks for at most `timeout`.
-  package func configuration(
-    ofTopics names: [String], timeout: Duration
-  ) throws(KafkaError) -> (known: [String: [String: String]], failures: [String: KafkaError]) {
-    let client = try AdminClient(self)
-    return try client.configuration(ofTopics: names, timeout: timeout)
-  }
-
-  /// Throws away what a partition holds below an offset, as retention does. Blocks for at most
-  /// `timeout`.
-  package func deleteRecords(
-    before offset: Int64, of partition: KafkaPartition, timeout: Duration
-  ) throws(KafkaError) {
-    let client = try AdminClient(self)
-    try client.deleteRecords(before: offset, of: partition, timeout: timeout)
-  }
-}
-
-extension AdminClient {
-  fileprivate func create(
     _ topics: [KafkaTopic], timeout: Duration
   ) throws(KafkaError) -> [(name: String, KafkaTopicCreation)] {
     var text = [CChar](repeating: 0, count: 256)
@@ -66,8 +30,9 @@ extension AdminClient {
         }
       }
     }
-    return try ask("creating topics", timeout) { queue in
-      rd_kafka_CreateTopics(handle, &wanted, wanted.count, nil, queue)
+    let client = try AdminClient(self)
+    return try client.ask("creating topics", timeout) { queue in
+      rd_kafka_CreateTopics(client.handle, &wanted, wanted.count, nil, queue)
     } read: { event in
       var count = 0
       let results = rd_kafka_CreateTopics_result_topics(
@@ -91,7 +56,10 @@ extension AdminClient {
     }
   }
 
-  fileprivate func configuration(
+  /// How topics are configured, by Kafka's own names of the properties, defaults of the brokers
+  /// among them. A topic that does not exist, or that may not be looked at, is not in it:
+  /// `failures` say why. Blocks for at most `timeout`.
+  package func configuration(
     ofTopics names: [String], timeout: Duration
   ) throws(KafkaError) -> (known: [String: [String: String]], failures: [String: KafkaError]) {
     guard !names.isEmpty else { return ([:], [:]) }
@@ -99,8 +67,9 @@ extension AdminClient {
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
     }
     defer { for resource in asked { rd_kafka_ConfigResource_destroy(resource) } }
-    return try ask("looking at the configuration of topics", timeout) { queue in
-      rd_kafka_DescribeConfigs(handle, &asked, asked.count, nil, queue)
+    let client = try AdminClient(self)
+    return try client.ask("looking at the configuration of topics", timeout) { queue in
+      rd_kafka_DescribeConfigs(client.handle, &asked, asked.count, nil, queue)
     } read: { event in
       var known: [String: [String: String]] = [:]
       var failures: [String: KafkaError] = [:]
@@ -136,22 +105,27 @@ extension AdminClient {
     return values
   }
 
-  fileprivate func deleteRecords(
+  /// Throws away what a partition holds below an offset, as retention does. Blocks for at most
+  /// `timeout`.
+  package func deleteRecords(
     before offset: Int64, of partition: KafkaPartition, timeout: Duration
   ) throws(KafkaError) {
     let doing = "deleting records of \(partition)"
     let offsets = PartitionList([partition: offset])
     var wanted: [OpaquePointer?] = [rd_kafka_DeleteRecords_new(offsets.handle)]
     defer { for one in wanted { rd_kafka_DeleteRecords_destroy(one) } }
-    let error = try ask(doing, timeout) { queue in
-      rd_kafka_DeleteRecords(handle, &wanted, wanted.count, nil, queue)
+    let client = try AdminClient(self)
+    let error = try client.ask(doing, timeout) { queue in
+      rd_kafka_DeleteRecords(client.handle, &wanted, wanted.count, nil, queue)
     } read: { event in
       let result = rd_kafka_event_DeleteRecords_result(event)
       return rd_kafka_DeleteRecords_result_offsets(result)?.pointee.elems[0].err
     }
     if let error, error != RD_KAFKA_RESP_ERR_NO_ERROR { throw KafkaError(error, doing: doing) }
   }
+}
 
+extension AdminClient {
   /// librdkafka's mock cluster names a controller that it does not have, and the client would wait
   /// for that until its time is over.
   private func refuseEmbeddedBroker(_ doing: String, _ timeout: Duration) throws(KafkaError) {
@@ -166,7 +140,7 @@ extension AdminClient {
   }
 
   /// Sends a request whose answer comes to a queue of its own, and reads the answer.
-  private func ask<T>(
+  fileprivate func ask<T>(
     _ doing: String, _ timeout: Duration, send: (OpaquePointer?) -> Void,
     read: (OpaquePointer) -> T
   ) throws(KafkaError) -> T {

@@ -53,8 +53,7 @@ package struct KafkaAdmin: Sendable {
     let client = try AdminClient(options, log: log)
     let topics = try client.metadata(timeout: timeout).topics
     guard let known = topics.first(where: { $0.name == topic }) else {
-      throw KafkaError(
-        RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, doing: "looking at topic \(topic)")
+      throw KafkaError(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, doing: "looking at topic \(topic)")
     }
     var ends: [Int32: Int64] = [:]
     for partition in 0..<Int32(clamping: known.partitions) {
@@ -103,8 +102,7 @@ struct AdminClient: ~Copyable {
     // In slices: a login that is refused stays refused, however long one waits.
     repeat {
       let slice = min(.milliseconds(500), max(deadline - .now, .zero))
-      error = rd_kafka_metadata(
-        handle, all ? 1 : 0, nil, &metadata, Int32(slice.wholeMilliseconds))
+      error = rd_kafka_metadata(handle, all ? 1 : 0, nil, &metadata, Int32(slice.wholeMilliseconds))
       rd_kafka_poll(handle, 0)
     } while [RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TRANSPORT].contains(error)
       && !state.isRefused && .now < deadline
@@ -128,9 +126,7 @@ struct AdminClient: ~Copyable {
     return (brokers, topics)
   }
 
-  func end(
-    of topic: String, _ partition: Int32, timeout: Duration
-  ) throws(KafkaError) -> Int64 {
+  func end(of topic: String, _ partition: Int32, timeout: Duration) throws(KafkaError) -> Int64 {
     do {
       return try KafkaPartition(topic: topic, partition: partition)
         .bounds(by: handle, timeout: timeout).end
@@ -147,7 +143,7 @@ struct AdminClient: ~Copyable {
   }
 }
 
-/// What the callbacks of an `AdminClient` find. `errors` is touched inside `rd_kafka_poll` only.
+/// The state of the callbacks of an `AdminClient`. `errors` is touched inside `rd_kafka_poll` only.
 final class AdminState: CallbackState {
   var errors: [KafkaError] = []
   var isRefused: Bool { errors.contains { $0.code == .authentication } }

@@ -13,9 +13,7 @@ package protocol GroupConsumer: AnyObject {
   func pause(_ partitions: [KafkaPartition])
   func resume(_ partitions: [KafkaPartition])
   func commit(_ offsets: [KafkaPartition: Int64])
-  func commitNow(
-    _ offsets: [KafkaPartition: Int64], timeout: Duration
-  ) throws(KafkaError)
+  func commitNow(_ offsets: [KafkaPartition: Int64], timeout: Duration) throws(KafkaError)
   func giveUpRevoked()
   func measureLag()
   @discardableResult func close(timeout: Duration) -> Bool
@@ -39,9 +37,7 @@ package struct ConsumerWaker: Sendable {
 package protocol RecordProducer: AnyObject, Sendable {
   var fatalError: KafkaError? { get }
 
-  func prepare(
-    topics names: [String], spread: Set<String>, timeout: Duration
-  ) throws(KafkaError)
+  func prepare(topics names: [String], spread: Set<String>, timeout: Duration) throws(KafkaError)
   func send(
     topic: String, partition: Int32?, key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader]
   ) async throws(KafkaError) -> KafkaDelivery

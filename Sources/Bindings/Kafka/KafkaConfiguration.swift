@@ -76,19 +76,6 @@ struct KafkaConfiguration: ~Copyable {
 
   mutating func setAll(_ properties: [String: String]) throws(KafkaError) {
     for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
-      if let why = KafkaOptions.reserved[name] {
-        throw KafkaError(
-          code: .configuration,
-          message: "Kafka property \(name) cannot be set: \(why); take it out of the properties")
-      }
-      if name == "partition.assignment.strategy", value.contains("cooperative"),
-        !KafkaVersion.allowsCooperativeAssignor
-      {
-        throw KafkaError(
-          code: .configuration,
-          message: "librdkafka \(KafkaVersion.string) loses assignments with cooperative-sticky; "
-            + "use range,roundrobin or librdkafka 2.10 and later")
-      }
       try set(name, value)
     }
   }
@@ -102,7 +89,7 @@ struct KafkaConfiguration: ~Copyable {
       cause: Self.cause(String(nulTerminated: text), of: name))
   }
 
-  /// What librdkafka has for a property by now: for tests of what is set here.
+  /// librdkafka's value of a property now: for tests of our settings.
   mutating func value(of name: String) -> String? {
     var text = [CChar](repeating: 0, count: 512)
     var size = text.count

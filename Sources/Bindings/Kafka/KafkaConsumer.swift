@@ -13,7 +13,7 @@ package final class KafkaConsumer {
   let state: ConsumerState
   private let lagReader: LagReader
   private var isClosed = false
-  /// What `poll` had not returned when the client was closed.
+  /// Results that `poll` had not returned when the client was closed.
   private var recordedLast: [KafkaPoll] = []
 
   /// - Parameter log: takes librdkafka's log lines, from any thread.
@@ -34,8 +34,8 @@ package final class KafkaConsumer {
 
   deinit { close(timeout: .seconds(1)) }
 
-  /// What may be committed of partitions that are about to be taken away: called inside `poll` or
-  /// `close`, before they are given back, so that the next owner begins where we ended.
+  /// Returns the offsets to commit of partitions that are about to be taken away: called inside
+  /// `poll` or `close`, before they are given back, so that the next owner begins where we ended.
   package var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])? {
     get { state.offsetsToCommitOnRevoke }
     set { if !isClosed { state.offsetsToCommitOnRevoke = newValue } }
@@ -51,8 +51,7 @@ package final class KafkaConsumer {
   /// Gives back what `.revoking` named; what happened then comes out of `poll`.
   package func giveUpRevoked() {
     guard !isClosed, !state.revoking.isEmpty else { return }
-    let list = PartitionList(state.revoking)
-    state.giveUp(client, state.revoking, list.handle)
+    state.giveUp(client, state.revoking)
   }
 
   package var assignment: Set<KafkaPartition> { isClosed ? [] : state.assigned }
@@ -158,15 +157,12 @@ package final class KafkaConsumer {
     let list = PartitionList(ours)
     let error = rd_kafka_commit(client, list.handle, 1)
     guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-    state.recorded.append(
-      .commitFailed(ours, KafkaError(error, doing: "committing offsets")))
+    state.recorded.append(.commitFailed(ours, KafkaError(error, doing: "committing offsets")))
   }
 
   /// Commits and blocks for the answer, for at most `timeout`. Throws the first error when any
   /// partition failed, or is not ours.
-  package func commitNow(
-    _ offsets: [KafkaPartition: Int64], timeout: Duration
-  ) throws(KafkaError) {
+  package func commitNow(_ offsets: [KafkaPartition: Int64], timeout: Duration) throws(KafkaError) {
     guard !offsets.isEmpty else { return }
     try checkOpen("committing offsets")
     let ours = state.ours(client, offsets)
@@ -179,10 +175,10 @@ package final class KafkaConsumer {
   private static let notOurs = KafkaError(
     code: .rebalanced, message: "committing offsets: the partition is another member's now")
 
-  /// Leaves the group and frees everything; returns false when that could not be done in good
-  /// order within `timeout`. Then the group notices our absence only after the session time-out,
-  /// and the client's memory and threads go when librdkafka has given up waiting for its brokers.
-  /// What happened meanwhile can still be polled. Once only; further calls do nothing.
+  /// Leaves the group and frees everything; returns false when that could not be done in good order
+  /// within `timeout`. Then the group notices our absence only after the session time-out, and the
+  /// client's memory and threads go when librdkafka has given up waiting for its brokers. Results
+  /// from meanwhile can still be polled. Once only; further calls do nothing.
   @discardableResult
   package func close(timeout: Duration) -> Bool {
     guard !isClosed else { return true }
@@ -215,8 +211,8 @@ package final class KafkaConsumer {
     }
     while rd_kafka_consumer_closed(client) == 0 {
       guard clock.now < deadline else { return false }
-      // What was read ahead is dropped: it is not committed. (`rd_kafka_queue_poll_callback`
-      // would abort.)
+      // Drops messages that were read ahead: they are not committed.
+      // (`rd_kafka_queue_poll_callback` would abort.)
       if let message = rd_kafka_consume_queue(closing, 20) { rd_kafka_message_destroy(message) }
     }
     return true
@@ -323,7 +319,7 @@ final class LagReader: @unchecked Sendable {
     }
   }
 
-  /// Asks nothing more. What is being asked goes on for as long as Kafka may take for one answer.
+  /// Asks nothing more. A question under way goes on for as long as Kafka may take for one answer.
   func cancel() { state.withLock { $0.isCancelled = true } }
 
   /// Returns when nothing is asked any more.
@@ -340,8 +336,7 @@ final class LagReader: @unchecked Sendable {
     let committed = PartitionList(partitions)
     var lags: [KafkaPartition: Int64] = [:]
     if !partitions.isEmpty,
-      rd_kafka_committed(
-        client, committed.handle, Int32(clamping: Self.timeout.wholeMilliseconds))
+      rd_kafka_committed(client, committed.handle, Int32(clamping: Self.timeout.wholeMilliseconds))
         == RD_KAFKA_RESP_ERR_NO_ERROR
     {
       for entry in PartitionEntry.all(in: committed.handle) {

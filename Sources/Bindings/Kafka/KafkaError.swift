@@ -1,6 +1,6 @@
 import CRdKafka
 
-/// What went wrong between us and Kafka, and what an operator can do about it.
+/// A failure between us and Kafka, and what an operator can do about it.
 package struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, Equatable, CaseIterable {
     /// A property that librdkafka refuses, or one that would break a promise of ours.
@@ -27,7 +27,7 @@ package struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
 
   package let code: Code
   package let message: String
-  /// What librdkafka or the broker says: its name for the error and its text.
+  /// The text of librdkafka or the broker: its name for the error and its message.
   package let cause: String
 
   package init(code: Code, message: String, cause: String = "") {
@@ -103,7 +103,7 @@ extension KafkaError.Code {
     }
   }
 
-  /// What to do about it. `text` is librdkafka's own: it alone tells some failures apart.
+  /// The advice to an operator. `text` is librdkafka's own: it alone tells some failures apart.
   fileprivate func advice(for text: String) -> String {
     switch self {
     case .configuration: "Kafka refuses a setting; see the cause"

@@ -72,3 +72,29 @@ extension KafkaMessage {
     start.map { Array(UnsafeRawBufferPointer(start: $0, count: count)) }
   }
 }
+
+/// Where a sent record was written.
+package struct KafkaDelivery: Sendable, Equatable {
+  package let partition: Int32
+  package let offset: Int64
+
+  package init(partition: Int32, offset: Int64) {
+    self.partition = partition
+    self.offset = offset
+  }
+}
+
+package struct KafkaHeader: Sendable, Equatable {
+  package let name: String
+  /// Nil: the header is there without a value.
+  package let value: [UInt8]?
+
+  package init(name: String, value: [UInt8]?) {
+    self.name = name
+    self.value = value
+  }
+
+  package init(_ name: String, _ text: String) {
+    self.init(name: name, value: Array(text.utf8))
+  }
+}

@@ -58,11 +58,11 @@ package struct KafkaOptions: Sendable, Equatable {
   /// some other producer could write, so this is well above a broker's usual limit of 1 MiB.
   package var maximumMessageBytes = 32 * 1024 * 1024
 
-  /// Any other property of librdkafka, by its name there. Those that the promises rest on are
-  /// refused.
+  /// Any other property of librdkafka, by its name there. Settings refuse those that the promises
+  /// rest on.
   package var properties: [String: String] = [:]
 
-  /// What both clients keep at most: what is read ahead and an answer that comes in; what is being
+  /// The most that both clients keep: read-ahead and an answer that arrives; records that are being
   /// written, of which librdkafka has a copy of its own in the requests under way.
   package var maximumMemoryBytes: Int {
     readAheadBytes / 2 * 3 + maximumSendingBytes + Self.requestBytes
@@ -76,54 +76,6 @@ package struct KafkaOptions: Sendable, Equatable {
   package init(bootstrapServers: String) {
     self.bootstrapServers = bootstrapServers
   }
-}
-
-extension KafkaOptions {
-  /// Why each may not be overridden through `properties`. Settings refuse them before, in words of
-  /// their own (`KafkaProperties`): a test holds one list against the other.
-  static let reserved: [String: String] = [
-    "bootstrap.servers": "it has a setting of its own",
-    "enable.sasl.oauthbearer.unsecure.jwt":
-      "librdkafka crashes when it renews a token that nobody signs",
-    "metadata.broker.list": "bootstrap servers have a setting of their own",
-    "group.id": "it has a setting of its own",
-    "enable.auto.commit": "offsets are committed only when their work is recorded",
-    "auto.commit.enable": "offsets are committed only when their work is recorded",
-    "enable.auto.offset.store": "offsets are committed only when their work is recorded",
-    "enable.idempotence": "a retried record must not be written twice",
-    "acks": "an unreplicated record can be lost",
-    "request.required.acks": "an unreplicated record can be lost",
-    "auto.offset.reset":
-      "a group without offsets must begin with the oldest event, or it loses some",
-    "topic.auto.offset.reset": "a group without offsets must begin with the oldest event",
-    "enable.ssl.certificate.verification": "brokers' certificates are always checked",
-    "ssl.engine.location": "no foreign code is loaded into the worker",
-    "ssl.engine.id": "no foreign code is loaded into the worker",
-    "ssl.providers": "no foreign code is loaded into the worker",
-    "plugin.library.paths": "no foreign code is loaded into the worker",
-    "opaque": "it is a pointer of this program's",
-    "interceptors": "it is a pointer of this program's",
-    "default_topic_conf": "it is a pointer of this program's",
-    "delivery.report.only.error": "a record that was written would never be reported",
-    "dr_cb": "it is a pointer of this program's",
-    "dr_msg_cb": "it is a pointer of this program's",
-    "transactional.id": "records are written outside of transactions",
-    "isolation.level": "it must stay read_committed: an aborted event was never announced",
-    "partitioner": "segments are spread by their keys",
-    "message.timeout.ms": "it has a setting of its own",
-    "delivery.timeout.ms": "it is message.timeout.ms, which has a setting of its own",
-    "topic.blacklist": "a worker reads all of its topics",
-    "queued.max.messages.kbytes": "what is read ahead is part of a worker's bound of memory",
-    "fetch.max.bytes": "what is read ahead is part of a worker's bound of memory",
-    "queue.buffering.max.messages": "the worker bounds what it writes at a time",
-    "queue.buffering.max.kbytes": "the worker bounds what it writes at a time",
-    "allow.auto.create.topics": "a mistyped topic must not come into being",
-    "enable.partition.eof": "the worker commits the end of a partition",
-    "statistics.interval.ms": "they say whether a broker can be reached",
-    "log.queue": "log lines are passed on as they come",
-    "sasl.password": "it has a setting of its own, which reads it from a file",
-    "test.mock.num.brokers": "the embedded broker has a command of its own",
-  ]
 }
 
 extension Duration {

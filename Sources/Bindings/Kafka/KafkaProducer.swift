@@ -137,8 +137,7 @@ package final class KafkaProducer: @unchecked Sendable {
     continuation.resume(returning: .failure(error))
   }
 
-  private static let closed = KafkaError(
-    code: .closed, message: "sending: the producer is closed")
+  private static let closed = KafkaError(code: .closed, message: "sending: the producer is closed")
 }
 
 /// `@unchecked Sendable`: librdkafka guards its topics; `close` destroys the handle, once.
@@ -158,7 +157,7 @@ private struct TopicHandle: @unchecked Sendable {
   }
 }
 
-/// What the producer's callbacks find: on the thread that polls it, and on librdkafka's.
+/// The state of the producer's callbacks: on the thread that polls it, and on librdkafka's.
 final class ProducerState: CallbackState {
   let fatalError = ThreadLock<KafkaError?>(nil)
   let isReachable = ThreadLock<Bool?>(nil)
@@ -208,8 +207,8 @@ private func deliveryReport(_ message: UnsafePointer<rd_kafka_message_t>?) {
       : .failure(KafkaError(error, doing: "sending to \(pending.topic)")))
 }
 
-/// What librdkafka's statistics, a JSON text, say of its connections. Found by a few searches in
-/// it, whatever its size.
+/// The connections in librdkafka's statistics, a JSON text. Found by a few searches in it, whatever
+/// its size.
 enum BrokerStates {
   /// Metadata is asked for every 10 s, and a group hears from its coordinator more often: a broker
   /// that has said nothing for longer does not answer, though its connection still stands.
@@ -389,7 +388,7 @@ struct OutgoingRecord {
   let value: [UInt8]?
   let headers: [KafkaHeader]
 
-  /// What it holds in memory, roughly.
+  /// Its size in memory, roughly.
   var bytes: Int {
     headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) {
       $0 + $1.name.utf8.count + ($1.value?.count ?? 0)
@@ -397,9 +396,7 @@ struct OutgoingRecord {
   }
 
   /// Enqueues a copy. Never blocks. When it fails, librdkafka has taken nothing.
-  func produce(
-    _ client: OpaquePointer, opaque: UnsafeMutableRawPointer
-  ) -> rd_kafka_resp_err_t {
+  func produce(_ client: OpaquePointer, opaque: UnsafeMutableRawPointer) -> rd_kafka_resp_err_t {
     guard let list = makeHeaders() else { return RD_KAFKA_RESP_ERR__INVALID_ARG }
     let code = topic.withCString { topicName in
       Self.withBytes(of: key) { key in

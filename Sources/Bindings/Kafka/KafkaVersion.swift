@@ -5,13 +5,10 @@ import CRdKafka
 package enum KafkaVersion {
   package static var string: String { String(cString: rd_kafka_version_str()) }
 
-  /// `0xMMmmrrxx`: major, minor, revision, pre-release.
-  static var number: UInt32 { UInt32(bitPattern: rd_kafka_version()) }
-
   /// Before 2.6.1 the client nonce is sent twice, which Kafka 4 refuses as "invalid credentials"
   /// (librdkafka pull request 4895).
-  package static var scramFailsWithKafka4: Bool { number < 0x0206_0100 }
-
-  /// Before 2.10 the cooperative-sticky assignor can crash, hang or lose an assignment.
-  static var allowsCooperativeAssignor: Bool { number >= 0x020A_0000 }
+  package static var scramFailsWithKafka4: Bool {
+    // `0xMMmmrrxx`: major, minor, revision, pre-release.
+    UInt32(bitPattern: rd_kafka_version()) < 0x0206_0100
+  }
 }

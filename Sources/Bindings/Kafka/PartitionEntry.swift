@@ -6,23 +6,20 @@ struct PartitionEntry {
   let offset: Int64
   let error: rd_kafka_resp_err_t
 
-  static func all(
-    in list: UnsafePointer<rd_kafka_topic_partition_list_t>?
-  ) -> [PartitionEntry] {
+  static func all(in list: UnsafePointer<rd_kafka_topic_partition_list_t>?) -> [PartitionEntry] {
     guard let list, let elements = list.pointee.elems else { return [] }
     return (0..<Int(list.pointee.cnt)).compactMap { index in
       let element = elements[index]
       guard let topic = element.topic else { return nil }
       return PartitionEntry(
-        partition: KafkaPartition(
-          topic: String(cString: topic), partition: element.partition),
+        partition: KafkaPartition(topic: String(cString: topic), partition: element.partition),
         offset: element.offset, error: element.err)
     }
   }
 }
 
 extension PartitionEntry {
-  /// What became of a commit. `overall` stands for entries without an error of their own.
+  /// The result of a commit. `overall` stands for entries without an error of their own.
   static func outcome(
     ofCommit entries: [PartitionEntry], overall: rd_kafka_resp_err_t
   ) -> (committed: [KafkaPartition: Int64], failed: [KafkaPartition: Int64], error: KafkaError?) {

@@ -14,8 +14,7 @@ struct PartitionList: ~Copyable {
   init(_ offsets: [KafkaPartition: Int64]) {
     handle = rd_kafka_topic_partition_list_new(Int32(clamping: offsets.count))
     for (partition, offset) in offsets {
-      let element = rd_kafka_topic_partition_list_add(
-        handle, partition.topic, partition.partition)
+      let element = rd_kafka_topic_partition_list_add(handle, partition.topic, partition.partition)
       element?.pointee.offset = offset
     }
   }

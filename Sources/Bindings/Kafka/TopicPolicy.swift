@@ -13,8 +13,8 @@ package struct TopicPolicy: Sendable, Equatable {
     self.retentionBytes = retentionBytes
   }
 
-  /// By the names and values of a topic's configuration. What is only compacted throws nothing away
-  /// for its age.
+  /// By the names and values of a topic's configuration. A topic that is only compacted throws
+  /// nothing away for its age.
   init(_ entries: [String: String]) {
     let policies = (entries["cleanup.policy"] ?? "delete").split(separator: ",")
     let deletes = policies.contains("delete")
@@ -29,7 +29,7 @@ package struct TopicPolicy: Sendable, Equatable {
 }
 
 extension KafkaAdmin {
-  /// What each of these topics does with old records, or why that is not known: it takes the right
+  /// Reads how each of these topics treats old records, or why that is unknown: it takes the right
   /// DescribeConfigs. Blocks for at most `timeout`.
   package func policies(
     of topics: [String], timeout: Duration

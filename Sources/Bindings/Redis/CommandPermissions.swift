@@ -2,7 +2,8 @@
 /// out when it first needs it, and work waits until then: when a worker or an API starts, each is
 /// tried on a key of nobody's that is gone within seconds, and so does `fanfare check`.
 package enum CommandPermissions {
-  /// What any master refuses our user, each command once. Throws while one of them does not answer.
+  /// The commands that any master refuses our user, each once. Throws while one of them does not
+  /// answer.
   package static func missing(
     _ client: RedisClient, _ commands: [[String]], _ options: RedisOptions
   ) async throws(RedisError) -> [String] {
@@ -14,9 +15,9 @@ package enum CommandPermissions {
     return names
   }
 
-  /// What this master refuses our user, in the order of `commands`: each node of a cluster has
-  /// users of its own. One that does not serve the key says so, after it has looked at our
-  /// permissions.
+  /// The commands that this master refuses our user, in the order of `commands`: each node of a
+  /// cluster has users of its own. A node that does not serve the key says so after it has checked
+  /// our permissions.
   package static func missing(
     _ client: RedisClient, at master: RedisMaster, _ commands: [[String]], _ options: RedisOptions
   ) async throws(RedisError) -> [String] {
@@ -40,7 +41,7 @@ package enum CommandPermissions {
     return names
   }
 
-  /// What every process needs that runs scripts.
+  /// The commands of every process that runs scripts.
   package static func ofScripts(_ key: String) -> [[String]] {
     [
       ["EVAL", "return 1", "1", key], ["EVALSHA", unknownScript, "1", key],

@@ -1,4 +1,4 @@
-/// What the server at the other end of a connection is to be.
+/// The kind of server that a connection needs.
 enum ConnectionPurpose {
   /// A master, for commands.
   case onlyServer

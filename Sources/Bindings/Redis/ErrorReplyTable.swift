@@ -1,4 +1,4 @@
-/// What an error of Redis means, and what is to be done about it. Pure.
+/// The meaning of Redis' errors, and what is to be done about them. Pure.
 enum ErrorReplyTable {
   /// Redis error prefixes: redis/src/server.c (`createSharedObjects`), cluster.c, acl.c.
   static func kind(of message: String) -> RedisErrorReply.Kind {
@@ -9,7 +9,7 @@ enum ErrorReplyTable {
       for (word, kind) in kinds
       where message.contains("-\(word) ") || message.contains(": \(word) ") { return kind }
     }
-    // What a script's user may not do has no word of its own.
+    // A command that a script's user may not call has no error code of its own.
     for words in scriptForbids
     where isOfScript ? message.contains(": \(words)") : message.hasPrefix("ERR \(words)") {
       return .noPermission
@@ -31,9 +31,9 @@ enum ErrorReplyTable {
   ]
 
   /// How errors begin that the same command gets again and again, other than those whose first word
-  /// says it. What is not here may pass: a proxy answers for a server that is away with words of
-  /// its own ("upstream failure" and "no upstream host" are Envoy's, "ERR Connection refused" and
-  /// "ERR Connection timed out" twemproxy's), and each version of each has others.
+  /// says it. An error that is not listed may pass: a proxy answers for a server that is away with
+  /// words of its own ("upstream failure" and "no upstream host" are Envoy's, "ERR Connection
+  /// refused" and "ERR Connection timed out" twemproxy's), and each version of each has others.
   ///
   /// Without `ERR`, in lower case. Redis writes `ERR` before them; Envoy leaves it out.
   static let beginnings: [(text: String, kind: RedisErrorReply.Kind)] = [

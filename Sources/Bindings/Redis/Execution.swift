@@ -9,7 +9,7 @@ final class Execution {
   var timer: LoopTimer?
   /// Added to `timeout` once, where it waits for the look-up of a name.
   var namesTime: Duration?
-  /// What ROLE answers behind the pipeline's own commands; nil when it is not asked.
+  /// The reply to ROLE behind the pipeline's own commands; nil when it is not asked.
   var role: RedisReplies?
   /// Called once, at the end.
   var whenFinished: (() -> Void)?
@@ -46,8 +46,7 @@ extension RedisConnection {
   /// answer, or the answer is no master's where a master is wanted.
   func ask(_ question: [String], whenDone: @escaping (RedisReply?) -> Void) {
     let replies = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
-    let execution = Execution(
-      RedisPipeline(question), replies, timeout: options.commandTimeout)
+    let execution = Execution(RedisPipeline(question), replies, timeout: options.commandTimeout)
     execution.whenFinished = { [unowned execution] in
       whenDone(execution.failure == nil ? replies[0] : nil)
     }

@@ -10,7 +10,7 @@ struct RedisApproach {
   var inquiry: RedisInquiry<Endpoint>?
   /// The server that is connected to.
   private(set) var endpoint: Endpoint?
-  /// What the connections to the name know together of its addresses.
+  /// The addresses of the name, shared by the connections to it.
   let addresses = AddressBook()
   var search = MasterSearch()
   /// The step that comes next, in the place of a new beginning.
@@ -130,7 +130,7 @@ struct MasterSearch {
 
   private var replicas = 0
   private var masters = 0
-  /// What the first replica said, and the last master that one of them named.
+  /// The first replica's error, and the last master that a replica named.
   private(set) var obstacle: RedisError?
   private(set) var master: Endpoint?
 
@@ -138,9 +138,7 @@ struct MasterSearch {
   ///   - role: what the server says that was reached last.
   ///   - addressCount: of the name.
   /// - Returns: nil when it is no replica, or there is nowhere else to go.
-  mutating func step(
-    after role: RedisRole, _ obstacle: RedisError, addressCount: Int
-  ) -> Step? {
+  mutating func step(after role: RedisRole, _ obstacle: RedisError, addressCount: Int) -> Step? {
     guard case .replica(let named) = role else { return nil }
     self.obstacle = self.obstacle ?? obstacle
     replicas += 1

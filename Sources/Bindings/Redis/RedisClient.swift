@@ -17,7 +17,7 @@ package final class RedisClient {
   /// not wait for pages of a giant's followers.
   private let bulk: RedisClient?
   private let counts: RedisCounts
-  /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
+  /// The replies to SCRIPT LOAD, by source; a handful of scripts of our own.
   var scriptDigests: [RedisScript: String] = [:]
   /// Called when the commands of `execute` are answered, or will not be: how long that took, in
   /// nanoseconds, and why. Commands that Redis refuses for want of memory or permissions are

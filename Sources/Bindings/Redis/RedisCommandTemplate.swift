@@ -6,15 +6,13 @@ package struct RedisCommandTemplate: Sendable {
   let head: [UInt8]
   /// The line end behind the length, and what the argument begins with.
   let middle: [UInt8]
-  /// What the argument ends with, its line end, and the arguments behind it.
+  /// The end of the argument, its line end, and the arguments behind it.
   let tail: [UInt8]
   /// Bytes of the argument without the changing part.
   let fixedKeyBytes: Int
 
   /// `before` are the arguments before the key, the command's name first; `after` those behind it.
-  package init(
-    _ before: String..., key: (prefix: [UInt8], suffix: [UInt8]), after: [String] = []
-  ) {
+  package init(_ before: String..., key: (prefix: [UInt8], suffix: [UInt8]), after: [String] = []) {
     let empty = Self.formatted(before + [""] + after)
     let filled = Self.formatted(before + ["x"] + after)
     // The two differ first in the length of the changing argument, "0" against "1".

@@ -356,9 +356,7 @@ struct RoleWatch {
 
   /// Why a new connection is of no use. ROLE is the last that a handshake asks.
   /// - Parameter tell: called once, of a server that does not say its ROLE.
-  mutating func obstacle(
-    ofHandshake replies: RedisReplies, tell: () -> Void
-  ) -> RedisError? {
+  mutating func obstacle(ofHandshake replies: RedisReplies, tell: () -> Void) -> RedisError? {
     let reply = replies[replies.count - 1]
     let role = RedisRole(reply)
     followed = nil

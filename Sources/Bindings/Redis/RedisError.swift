@@ -14,7 +14,7 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
     case connectionLost
     /// Sent, and not answered in time: as for `connectionLost`.
     case timeout
-    /// What came is no RESP, was not asked for, or nests too deep.
+    /// The bytes are no RESP, were not asked for, or nest too deep.
     case protocolError
     /// This pipeline's replies are larger than it allows; the connection is given up over it.
     case replyTooLarge
@@ -59,7 +59,7 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
 
   package let code: Code
   package let message: String
-  /// What lies beneath, in words.
+  /// The underlying error, in words.
   package let cause: String?
 
   init(_ code: Code, _ message: String, cause: String? = nil) {
@@ -155,7 +155,7 @@ extension RedisError {
 package struct RedisRead: Sendable, CustomStringConvertible {
   package let command: String
   package let key: String
-  /// What is kept there by contract, such as `set`.
+  /// The type of the key by contract, such as `set`.
   package let wanted: String
 
   package init(_ command: String, _ key: String, wanted: String = "key of ours") {

@@ -15,7 +15,7 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     case other
   }
 
-  /// What a caller should do about it.
+  /// The caller's next step.
   package enum Disposition: Sendable, Equatable, CaseIterable {
     /// Passes by itself, or when the operator has given Redis memory, a disk or its replicas: keep
     /// what is to be written, try again after a while.

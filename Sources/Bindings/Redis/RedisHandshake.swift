@@ -1,4 +1,4 @@
-/// What is said on a new connection before anything else, and what the answers mean.
+/// The first commands on a new connection, and what their replies mean.
 struct RedisHandshake: Sendable {
   enum Step: Sendable, Equatable {
     case authenticate, selectDatabase, setName, ping, readOnly, replication, role
@@ -84,8 +84,8 @@ struct RedisHandshake: Sendable {
         : RedisError(.refused, "Redis refuses the database number (\(error.word))")
     case (_, .readOnly):
       RedisError(.refused, "the Redis replica refuses READONLY (\(error.word)): grant it")
-    // A user that may not PING, name itself or ask for the role may still do its work. Who asks a
-    // replica of its replication looks at the answer.
+    // A user that may not PING, name itself or ask for the role may still do its work. The caller
+    // that asks a replica of its replication looks at the answer.
     case (_, .setName), (_, .ping), (_, .replication), (_, .role): nil
     }
   }

@@ -17,7 +17,7 @@ package struct RedisInformation {
 
   package subscript(name: Substring) -> String? { values[name] }
 
-  /// What answers, for people: Valkey says of itself which Redis it is like, too.
+  /// The name of the server, for people: Valkey names the Redis that it is like, too.
   package var product: String {
     if self["server_name"] == "valkey", let version = self["valkey_version"] {
       return "Valkey \(version)"

@@ -7,7 +7,7 @@ import Transport
 final class RedisInquiry<Answer> {
   struct Question {
     let command: [String]
-    /// What the replies may take in memory.
+    /// The most memory that the replies may take.
     let maximumReplyBytes: Int
     let read: (RedisReply, Endpoint) throws(RedisError) -> Answer
   }
@@ -93,7 +93,7 @@ final class RedisInquiry<Answer> {
       self.whenDone = nil
       whenDone(.success(answer))
     } catch {
-      // What the connection met says more than that it was closed.
+      // The connection's own error says more than that it was closed.
       if error.code != .closed { failure = error }
       askNext()
     }

@@ -8,7 +8,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// Of a Redis Cluster: nodes to begin with, in the place of `host` and `port`; the others are
   /// learned from them. Empty: there is one Redis.
   package var clusterNodes: [Endpoint]
-  /// Who says where the one Redis is, in the place of `host` and `port`.
+  /// The sentinels that know where the one Redis is, in the place of `host` and `port`.
   package var sentinel: RedisSentinel?
   /// ACL user; nil is Redis's `default`. Of no use without a password.
   package var username: String?
@@ -16,13 +16,13 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var database: Int
   /// Nil: no TLS.
   package var tls: ClientSecurity?
-  /// What leads to its servers; nil: the system's network.
+  /// The network to its servers; nil: the system's.
   package var network: (any Network)?
   /// Called before each attempt to connect: sets the password and `tls` as their files have them
   /// now, since tokens and certificates are replaced there. Returns what is wrong with them, once;
   /// what was read before is used on.
   package var refresh: (@Sendable (inout RedisOptions) -> String?)?
-  /// Who knows the servers' addresses.
+  /// Resolves the servers' names.
   package var names = NameResolver.system
   /// Shown by CLIENT LIST; letters, digits and `-._:`. Nil: none is set.
   package var clientName: String?
@@ -47,8 +47,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// How far behind its master a replica may be that reads which may lag go to. Nil: they go to the
   /// master as all others.
   package var replicaLagLimit: Duration?
-  /// What the replies of one pipeline may take in memory together, 16 bytes an element included,
-  /// unless it has a limit of its own; says no to a 512 MB string.
+  /// The most memory that the replies of one pipeline may take together, 16 bytes an element
+  /// included, unless it has a limit of its own; refuses a 512 MB string.
   package var maximumReplyBytes: Int
   /// Pipelines that wait or are unanswered. One lane has a handful; more means that somebody does
   /// not wait.
@@ -106,8 +106,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     to endpoint: Endpoint, _ loop: EventLoop, _ addresses: AddressBook? = nil,
     delegate: any ConnectionDelegate
   ) -> Connection {
-    var transport = TransportOptions(
-      connectTimeout: connectTimeout, resolveTimeout: resolveTimeout)
+    var transport = TransportOptions(connectTimeout: connectTimeout, resolveTimeout: resolveTimeout)
     transport.names = names
     transport.network = network
     return Connection(

@@ -1,11 +1,11 @@
-/// What Redis answered to a pipeline: one reply per command, in order. Keeps the bytes that its
-/// replies show.
+/// The replies to a pipeline: one for each command, in order. Keeps the bytes that its replies
+/// show.
 package final class RedisReplies {
-  /// What an element of an array takes of a limit, besides its bytes if it is a string.
+  /// The share of a limit that an element of an array takes, besides its bytes if it is a string.
   package static let elementBytes = MemoryLayout<ReplyNode>.stride
 
   let storage: UnsafeMutablePointer<ReplyStorage>
-  /// What the nodes of a cluster answered, in the place of a storage's own replies.
+  /// The replies of a cluster's nodes, in the place of a storage's own replies.
   private let gathered: GatheredReplies?
   /// Errors in our words, by the index of the reply.
   var renamedErrors: [Int: String] = [:]
@@ -24,7 +24,7 @@ package final class RedisReplies {
     self.gathered = gathered
   }
 
-  /// What a command has no reply of is null.
+  /// A command without a reply gets null.
   convenience init(_ gathered: GatheredReplies) {
     self.init(expecting: 0, maximumBytes: 0, allowance: nil, gathered: gathered)
   }

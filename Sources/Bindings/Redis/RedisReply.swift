@@ -42,8 +42,8 @@ package struct RedisReply {
 
   package var error: RedisErrorReply? { errorText.map { RedisErrorReply($0) } }
 
-  /// What Redis says about a command that it refused; bytes that are no UTF-8 are replaced. A key
-  /// of another type is named (`WrongTypeText`).
+  /// The text of an error reply; bytes that are no UTF-8 are replaced. A key of another type is
+  /// named (`WrongTypeText`).
   package var errorText: String? {
     let node = node
     guard node.kind == .error else { return nil }

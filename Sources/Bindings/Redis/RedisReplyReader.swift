@@ -16,7 +16,7 @@ package final class RedisReplyReader {
   private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
   private var expected = Queue<RedisReplies>()
   private var failure: RedisError?
-  /// What the string that is being read still lacks; 0 when it is not known.
+  /// The missing bytes of the string that is being read; 0 when they are not known.
   private var missingStringBytes = 0
 
   package init() throws(RedisError) {
@@ -60,9 +60,7 @@ package final class RedisReplyReader {
 
   private func parse() throws(RedisError) {
     while unparsedBytes > 0 {
-      guard let replies = expected.first else {
-        throw failed("Redis answers what nobody asked")
-      }
+      guard let replies = expected.first else { throw failed("Redis answers what nobody asked") }
       reader.pointee.privdata = UnsafeMutableRawPointer(replies.storage)
       var root: UnsafeMutableRawPointer?
       guard redisReaderGetReply(reader, &root) == REDIS_OK else {
@@ -76,7 +74,8 @@ package final class RedisReplyReader {
     }
   }
 
-  /// What waits for more bytes must be a string within the limit or the beginning of a short line.
+  /// A part that waits for more bytes must be a string within the limit or the beginning of a short
+  /// line.
   private func checkUnparsed(_ replies: RedisReplies) throws(RedisError) {
     missingStringBytes = 0
     guard let buffer = reader.pointee.buf, unparsedBytes > 0 else { return }
@@ -102,7 +101,7 @@ package final class RedisReplyReader {
     }
   }
 
-  /// What a string takes on the wire from its length to its line end; nil when the length is not
+  /// The bytes of a string on the wire from its length to its line end; nil when the length is not
   /// whole yet or no plain number.
   private static func wholeStringBytes(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var length = 0
@@ -131,9 +130,7 @@ package final class RedisReplyReader {
     return failed("Redis answers with more than \(limit) bytes", .replyTooLarge)
   }
 
-  private func failed(
-    _ message: String, _ code: RedisError.Code = .protocolError
-  ) -> RedisError {
+  private func failed(_ message: String, _ code: RedisError.Code = .protocolError) -> RedisError {
     let error = RedisError(code, message)
     failure = error
     return error
@@ -163,8 +160,8 @@ private func slot(
   return storage.pointee.nodes + Int(node.value) + position
 }
 
-/// What hiredis gets for an element without elements: anything but null, which would mean no
-/// memory.
+/// The pointer that hiredis gets for an element without elements: anything but null, which would
+/// mean no memory.
 private var present: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: 1) }
 
 @inline(__always)
@@ -227,3 +224,8 @@ private func createNil(_ task: UnsafePointer<redisReadTask>?) -> UnsafeMutableRa
 
 /// Nodes belong to their storage: hiredis has nothing to free.
 private func freeObject(_ object: UnsafeMutableRawPointer?) {}
+
+package enum RedisLibraryVersion {
+  /// The hiredis that this was compiled against: `0.14.1`. It does not say its version at run time.
+  package static var string: String { "\(HIREDIS_MAJOR).\(HIREDIS_MINOR).\(HIREDIS_PATCH)" }
+}

@@ -1,6 +1,6 @@
-/// What a server says it is. Only a master is served from, but for reads that may lag: a replica
-/// answers from what it had, so that a mark that is set already looks as if it were not, and it
-/// refuses every write.
+/// A server's reply to ROLE. Only a master serves us, but for reads that may lag: a replica answers
+/// from what it had, so that a mark that is set already looks as if it were not, and it refuses
+/// every write.
 package enum RedisRole: Equatable {
   case master
   /// `master`: where it says its master is.

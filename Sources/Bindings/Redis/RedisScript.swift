@@ -57,7 +57,7 @@ package struct ScriptArguments: Sendable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// What a script is run on.
+/// The keys and arguments of a script.
 package struct ScriptCall: Sendable {
   package let keys: [String]
   /// ARGV.
@@ -98,7 +98,7 @@ extension RedisClient {
     return try await execute(["EVAL", script.source] + parameters, isLasting: isLasting)
   }
 
-  /// What Redis waits for replicas before it says how many there are: everybody else on the
+  /// Redis waits so long for replicas before it says how many there are: everybody else on the
   /// connection waits as long.
   private static let replicaMilliseconds = 100
 
@@ -163,7 +163,7 @@ extension RedisClient {
   }
 
   /// Asks for the digests of scripts before they are needed: their first use then takes one round
-  /// trip and not two. What Redis does not tell now is asked for then.
+  /// trip and not two. A digest that Redis does not tell now is asked for then.
   package func prepare(_ scripts: [RedisScript]) async {
     let pipeline = RedisPipeline()
     for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source) }

@@ -16,7 +16,7 @@ struct RedisSession: ~Copyable {
     case start
     case opened
     case handshakeAccepted
-    /// Who answers is a replica, and another server is to be tried in its place, at once.
+    /// A replica answers, and another server is to be tried in its place, at once.
     case foundReplica
     /// The connection could not be made, broke, or was found useless.
     case lost(RedisError)
@@ -74,8 +74,7 @@ struct RedisSession: ~Copyable {
       state = .connecting
       return [.cancelTimer, .disconnect, .connect]
     case (.handshaking, .timerFired):
-      return lose(
-        RedisError(.unavailable, "Redis does not answer the handshake"), now, random)
+      return lose(RedisError(.unavailable, "Redis does not answer the handshake"), now, random)
     case (.connecting, .lost(let error)), (.handshaking, .lost(let error)),
       (.ready, .lost(let error)):
       return lose(error, now, random)
@@ -106,7 +105,7 @@ struct RedisSession: ~Copyable {
     if !isOurs { failedAttempts = min(failedAttempts + 1, 64) }
     var actions: [Action] = [.cancelTimer, .disconnect]
     if wasReady {
-      // Who sent what is not answered in RESP must know it: again would not help.
+      // A caller whose server does not answer in RESP must know it: a retry would not help.
       let code: RedisError.Code = error.code == .protocolError ? .protocolError : .connectionLost
       let lost = RedisError(
         code, "the connection to \(name) broke before the answer", cause: "\(error)")
@@ -132,7 +131,7 @@ struct RedisSession: ~Copyable {
     ]
   }
 
-  /// What a pipeline gets that found no connection within `timeout`.
+  /// The error of a pipeline that found no connection within `timeout`.
   func unavailable(after timeout: Duration) -> RedisError {
     RedisError.unavailable(name, after: timeout, because: lastFailure)
   }

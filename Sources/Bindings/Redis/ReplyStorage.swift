@@ -93,3 +93,32 @@ struct ReplyStorage: ~Copyable {
     nodes = grown
   }
 }
+
+/// One element of a reply.
+struct ReplyNode {
+  /// Integer: itself. String, status, error: where its bytes begin. Array: the index of its first
+  /// element.
+  var value: Int64
+  /// Bytes or elements.
+  var count: Int32
+  var kind: RedisReply.Kind
+
+  static let null = ReplyNode(value: 0, count: 0, kind: .null)
+}
+
+/// The bytes that the replies of one pipeline may take together, wherever they come from. Confined
+/// to a loop.
+final class ReplyAllowance {
+  private var left: Int
+
+  init(_ bytes: Int) { left = bytes }
+
+  func admits(_ bytes: Int) -> Bool {
+    guard bytes <= left else { return false }
+    left -= bytes
+    return true
+  }
+
+  /// Returns the bytes of replies that were dropped.
+  func giveBack(_ bytes: Int) { left += bytes }
+}

@@ -5,7 +5,7 @@ package struct StoreError<Code: StoreErrorCode>: TransientError, Sendable, Equat
 {
   package let code: Code
   package let message: String
-  /// What lies beneath, in words. Never a device token.
+  /// The underlying error, in words. Never a device token.
   package let cause: String?
 
   package init(_ code: Code, _ message: String, cause: String? = nil) {
@@ -33,4 +33,23 @@ package protocol StoreErrorCode: Sendable, Equatable {
   var ofRedis: RedisError.Code? { get }
   /// Whether waiting may mend one that is not Redis' own.
   var isTransientItself: Bool { get }
+}
+
+/// An error that says whether waiting may mend it.
+package protocol TransientError: Error {
+  /// Whether the same call may succeed later without anybody mending the data or the call. An
+  /// operator may have to mend something else: permissions, memory, clocks.
+  var isTransient: Bool { get }
+
+  /// Whether that is a guess: to be waited for while the work is of use, not for ever.
+  var isUncertain: Bool { get }
+
+  /// Whether the connection that it came on may give answers to other questions: not to be used
+  /// again.
+  var isOutOfStep: Bool { get }
+}
+
+extension TransientError {
+  package var isUncertain: Bool { false }
+  package var isOutOfStep: Bool { false }
 }

@@ -1,11 +1,11 @@
 import COpenSSL
 import Glibc
 
-/// What a certificate says of its owner and of its time.
+/// The owner and the validity of a certificate.
 package struct CertificateContents: Sendable, Equatable {
   /// Apple: the bundle id, or the topic of a device management server (the subject's UID).
   package let subjectID: String?
-  /// What Apple lets its owner push to; nil for a certificate that does not say it.
+  /// The topics that Apple lets its owner push to; nil for a certificate that lists none.
   package let topics: [String]?
   /// Apple's marks for certificates of one environment; a certificate for both has both.
   package let isForSandbox: Bool
@@ -14,7 +14,7 @@ package struct CertificateContents: Sendable, Equatable {
   package let beginsAt: Int64
   package let expiresAt: Int64
 
-  /// What it may push to: the topics that it lists, or the one of its owner.
+  /// The topics that it lists, or the one of its owner.
   package var servedTopics: [String] { topics ?? subjectID.map { [$0] } ?? [] }
 
   /// Apple's extensions of certificates for pushes.

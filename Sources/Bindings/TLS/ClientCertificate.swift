@@ -7,7 +7,7 @@ import COpenSSL
 package final class ClientCertificate: @unchecked Sendable {
   let certificate: OpaquePointer
   let key: OpaquePointer
-  /// What stands between it and an authority that the server knows.
+  /// The certificates between it and an authority that the server knows.
   let chain: [OpaquePointer]
   package let contents: CertificateContents
 
@@ -29,12 +29,10 @@ package final class ClientCertificate: @unchecked Sendable {
     OpenSSLStart.once()
     ERR_clear_error()
     guard pem.contains("PRIVATE KEY-----") else {
-      throw TLSError(
-        .badKey, "there is no private key beside the certificate", cause: nil)
+      throw TLSError(.badKey, "there is no private key beside the certificate", cause: nil)
     }
     guard let key = Self.key(pem, passphrase) else {
-      throw TLSError(
-        .badKey, "the certificate's key cannot be read: is the passphrase right?")
+      throw TLSError(.badKey, "the certificate's key cannot be read: is the passphrase right?")
     }
     var all = Self.certificates(pem)
     ERR_clear_error()
@@ -80,7 +78,7 @@ package final class ClientCertificate: @unchecked Sendable {
   }
 }
 
-/// What macOS exports as `.p12`.
+/// Reads `.p12` files, as macOS exports them.
 enum PKCS12 {
   /// Certificates and key as PEM, without a passphrase: it never leaves the process.
   static func pem(_ file: [UInt8], passphrase: String) throws(TLSError) -> String {
@@ -114,7 +112,7 @@ enum PKCS12 {
       var cursor = bytes.baseAddress
       return d2i_PKCS12(&store, &cursor, bytes.count) != nil
     }
-    // What cannot be read is freed by the call, which then leaves nil.
+    // The call frees certificates that it cannot read, and then leaves nil.
     guard isRead, let store else { return nil }
     defer { PKCS12_free(store) }
     var key: OpaquePointer?

@@ -133,7 +133,7 @@ func withPEM(_ pem: String, _ read: (OpaquePointer) -> OpaquePointer?) -> Opaque
   }
 }
 
-/// What `write` wrote, or nothing when it failed.
+/// The text that `write` wrote, or nothing when it failed.
 func textOf(_ write: (OpaquePointer) -> Int32) -> String {
   guard let bio = BIO_new(BIO_s_mem()) else { return "" }
   defer { BIO_free(bio) }

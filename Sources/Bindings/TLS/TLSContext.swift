@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What client connections share: the trusted authorities and the protocols offered. TLS 1.2 or
+/// Shared by client connections: the trusted authorities and the protocols offered. TLS 1.2 or
 /// newer, the peer's certificate and host name always verified: there is no switch to turn that
 /// off.
 ///
@@ -47,7 +47,7 @@ package final class TLSClientContext: @unchecked Sendable {
   deinit { SSL_CTX_free(handle) }
 }
 
-/// What a server's connections share: its certificate chain, key and protocols.
+/// Shared by a server's connections: its certificate chain, key and protocols.
 ///
 /// Unchecked: as for the client; `wire` is written once, in `init`.
 package final class TLSServerContext: @unchecked Sendable {
@@ -150,7 +150,7 @@ private func selectProtocol(
     &found, chosenLength, server.wire.baseAddress, UInt32(server.wire.count), offered,
     offeredLength)
   guard result == OPENSSL_NPN_NEGOTIATED, let found else { return SSL_TLSEXT_ERR_ALERT_FATAL }
-  // What was found lies in the client's list or in `wire`, both alive until OpenSSL has copied it.
+  // The found name lies in the client's list or in `wire`, both alive until OpenSSL has copied it.
   chosen.pointee = UnsafePointer(found)
   return SSL_TLSEXT_ERR_OK
 }

@@ -60,7 +60,7 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
 
 /// Our own words where OpenSSL's are those of its authors.
 extension TLSError {
-  /// What OpenSSL's verdict on the peer's certificate means.
+  /// Translates OpenSSL's verdict on the peer's certificate.
   init(verdict: Int, host: String?) {
     let words = String(cString: X509_verify_cert_error_string(verdict))
     switch Int32(verdict) {
@@ -78,7 +78,7 @@ extension TLSError {
     }
   }
 
-  /// What the first error of a handshake means that is no verdict on the peer's certificate.
+  /// Translates the first error of a handshake that is no verdict on the peer's certificate.
   init(handshake error: UInt) {
     switch ossl_error_reason(error) {
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_UNSUPPORTED_PROTOCOL,

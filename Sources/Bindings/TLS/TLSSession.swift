@@ -149,9 +149,7 @@ package final class TLSSession {
     while !rest.isEmpty {
       ERR_clear_error()
       let count = SSL_write(ssl, rest.baseAddress, Int32(min(rest.count, Self.recordBytes)))
-      guard count > 0 else {
-        throw TLSError(.closed, "TLS takes no more bytes on this connection")
-      }
+      guard count > 0 else { throw TLSError(.closed, "TLS takes no more bytes on this connection") }
       rest = UnsafeRawBufferPointer(rebasing: rest[Int(count)...])
     }
   }

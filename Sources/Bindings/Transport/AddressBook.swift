@@ -1,6 +1,6 @@
-/// What the connections to one host know together of its addresses: each begins with the next one,
-/// so that they spread over all of them, and what did not answer lately comes last. Confined to one
-/// loop.
+/// The addresses of one host, shared by the connections to it: each begins with the next one, so
+/// that they spread over all of them, and those that did not answer lately come last. Confined to
+/// one loop.
 package final class AddressBook {
   /// An address that failed is tried last for so long. Nanoseconds.
   static let memory: UInt64 = 60_000_000_000

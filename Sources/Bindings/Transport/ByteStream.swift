@@ -2,12 +2,12 @@ import EventLoop
 import TLS
 import Text
 
-/// The bytes of one connected socket, with TLS or without, there and back. What is written in a
-/// turn leaves at its end, in one system call where the socket allows. Its connection's, which the
-/// loop keeps while the socket is watched. Confined to that loop.
+/// The bytes of one connected socket, with TLS or without, there and back. Bytes that are written
+/// in a turn leave at its end, in one system call where the socket allows. Its connection's, which
+/// the loop keeps while the socket is watched. Confined to that loop.
 final class ByteStream {
   enum State {
-    /// What is written waits.
+    /// Written bytes wait.
     case unconnected
     case securing, open, closed
   }
@@ -25,10 +25,10 @@ final class ByteStream {
   private var isFlushScheduled = false
   /// The first write error; reported after the received bytes were read.
   private var writeFailure: TransportError?
-  /// What is encrypted at a time at most.
+  /// The most that is encrypted at a time.
   var largestPiece = Connection.usualPiece
   private(set) var sentBytes: UInt64 = 0
-  /// What is read at a time at most: so much may still come after `pauseReading`.
+  /// The most that is read at a time: so much may still come after `pauseReading`.
   var largestRead = Int.max
   var isReadingPaused = false { didSet { updateInterest() } }
   /// The peer writes nothing more; only where the connection goes on then.
@@ -72,11 +72,11 @@ final class ByteStream {
     state = .open
     updateInterest()
     connection?.opened()
-    // What was written before now, and the end of the handshake when the socket was full.
+    // Bytes written before now, and the end of the handshake when the socket was full.
     if pendingBytes > 0 { flush() }
   }
 
-  /// What the socket does not take now is dropped; then the peer reads an end.
+  /// Drops bytes that the socket does not take now; then the peer reads an end.
   func finishWriting() {
     guard state == .open else { return }
     flush()

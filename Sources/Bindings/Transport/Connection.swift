@@ -80,7 +80,7 @@ package final class Connection {
   /// on.
   package func avoidAddress() { if let address { book?.failed(address, at: loop.now) } }
 
-  /// What is encrypted at a time at most: it is in memory twice then.
+  /// The most that is encrypted at a time: it is in memory twice then.
   package static let usualPiece = 128 * 1024
   /// A smaller one makes TLS records that are as small.
   package var largestPiece: Int {
@@ -88,7 +88,7 @@ package final class Connection {
     set { stream.largestPiece = newValue }
   }
 
-  /// What is read at a time at most: so much may still come after `pauseReading`.
+  /// The most that is read at a time: so much may still come after `pauseReading`.
   package var largestRead: Int {
     get { stream.largestRead }
     set { stream.largestRead = newValue }
@@ -203,14 +203,14 @@ package final class Connection {
   /// Reads now what has come, which the loop would read in its turn.
   package func readNow() { if state == .open { stream.read() } }
 
-  /// What the peer writes waits in the kernel, and the peer once that is full.
+  /// The peer's bytes wait in the kernel, and the peer once that is full.
   package func pauseReading() { if state == .open { stream.isReadingPaused = true } }
   package func resumeReading() { if state == .open { stream.isReadingPaused = false } }
 
   // MARK: closing
 
-  /// Nothing more is written: the peer reads an end once it has what the socket took before. What
-  /// the peer writes is read on.
+  /// Nothing more is written: the peer reads an end once it has what the socket took before.
+  /// Reading goes on.
   package func finishWriting() { stream.finishWriting() }
 
   /// Closes at once: what the socket has not taken is dropped, the delegate hears nothing more.

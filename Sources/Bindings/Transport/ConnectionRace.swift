@@ -3,7 +3,7 @@ import Glibc
 
 /// The addresses of one host, tried one after the other and side by side: the next begins when the
 /// one before has failed, or was silent for a while, and who is connected first wins (RFC 8305,
-/// section 5). Confined to its loop. What bounds it in time is its connection's own deadline.
+/// section 5). Confined to its loop. Its connection's own deadline bounds it in time.
 final class ConnectionRace {
   /// RFC 8305's Connection Attempt Delay.
   static let headStart: Duration = .milliseconds(250)
@@ -63,8 +63,7 @@ final class ConnectionRace {
       return
     }
     guard attempts.isEmpty else { return }
-    finish(
-      .failed(failure ?? TransportError(.unreachable, "\(endpoint) has no address")))
+    finish(.failed(failure ?? TransportError(.unreachable, "\(endpoint) has no address")))
   }
 
   fileprivate func connected(_ winner: ConnectionAttempt) {

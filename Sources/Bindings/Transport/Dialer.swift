@@ -84,7 +84,7 @@ final class Dialer {
   }
 
   private func resolved(_ result: Result<[SocketAddress], TransportError>) {
-    // What comes after the end, or after the time for it, is kept by the resolver.
+    // The resolver keeps an answer that comes after the end, or after the time for it.
     guard whenOver != nil, let whenResolved else { return }
     endResolving()
     switch result {
@@ -196,7 +196,7 @@ struct LoopConfined<Value: AnyObject>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-/// What is said to a proxy before the server behind it hears anything: a pure machine.
+/// Asks a proxy for the way, before the server behind it gets anything: a pure machine.
 package struct ProxyTunnel {
   /// Of its answer's head; a page that explains a refusal is not read.
   static let maximumHeadBytes = 16 * 1024
@@ -218,8 +218,8 @@ package struct ProxyTunnel {
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
 
-  /// - Returns: whether the way is open. What it answers is taken to the end of its head; nothing
-  ///   may follow, since the server does not speak first.
+  /// - Returns: whether the way is open. Its answer is read to the end of the head; nothing may
+  ///   follow, since the server does not speak first.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
     head.append(contentsOf: bytes.prefix(Self.maximumHeadBytes + 1 - head.count))
     guard let end = Self.end(of: head) else {

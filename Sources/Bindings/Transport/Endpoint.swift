@@ -8,8 +8,8 @@ package struct Endpoint: Sendable, Equatable, Hashable, CustomStringConvertible 
     self.port = port
   }
 
-  /// What `:authority` says of it over TLS: the port is left out where it is that of HTTPS
-  /// (RFC 9110, section 4.2.2).
+  /// The `:authority` over TLS: the port is left out where it is that of HTTPS (RFC 9110, section
+  /// 4.2.2).
   package var authority: String {
     guard port == 443 else { return description }
     return host.contains(":") ? "[\(host)]" : host

@@ -45,12 +45,9 @@ package final class Listener {
       address = first
     }
     descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | SocketFlags.all, 0)
-    guard descriptor >= 0 else {
-      throw .system(.cannotListen, "no socket for \(wanted)", errno)
-    }
+    guard descriptor >= 0 else { throw .system(.cannotListen, "no socket for \(wanted)", errno) }
     var on: Int32 = 1
-    setsockopt(
-      descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
     guard let bound = Self.bindAndListen(descriptor, address) else {
       let failure = errno
       Glibc.close(descriptor)

@@ -18,7 +18,7 @@ package protocol StreamSocket: AnyObject {
   func watch(_ interest: Interest, _ handler: any LoopHandler) throws(LoopError)
   /// Of a socket that is watched.
   func change(to interest: Interest)
-  /// What the peer has not been given is dropped. Further calls do nothing.
+  /// Drops bytes that the peer has not been given. Further calls do nothing.
   func close()
 }
 

@@ -11,7 +11,7 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
 
   package let code: Code
   package let message: String
-  /// What TLS said, when `code` is `.tls`.
+  /// The error of TLS, when `code` is `.tls`.
   package let cause: TLSError?
 
   package init(_ code: Code, _ message: String, cause: TLSError? = nil) {

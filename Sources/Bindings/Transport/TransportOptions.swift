@@ -1,3 +1,5 @@
+import TLS
+
 /// How a connection is made, and when the kernel gives it up.
 package struct TransportOptions: Sendable {
   /// From the first address of the server's to the end of the TLS handshake.
@@ -15,11 +17,11 @@ package struct TransportOptions: Sendable {
   /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own limit
   /// is 15 minutes). Linux then ends the probes by it too, in place of their number.
   var userTimeout: Duration
-  /// What the way leads through; nil: nothing.
+  /// The proxy on the way; nil: none.
   package var proxy: HTTPProxy?
   /// nil: the system's.
   package var network: (any Network)?
-  /// Who knows the server's addresses.
+  /// Resolves the server's name.
   package var names = NameResolver.system
 
   package init(
@@ -35,3 +37,6 @@ package struct TransportOptions: Sendable {
     self.userTimeout = userTimeout
   }
 }
+
+/// Whom a client's connection trusts: rooms above name it without importing TLS.
+package typealias ClientSecurity = TLSClientContext

@@ -111,7 +111,7 @@ struct YAMLEvents: ~Copyable {
     }
   }
 
-  /// What is not printable must not reach a log line.
+  /// Replaces characters that are not printable: they must not reach a log line.
   static func printable(_ text: String) -> String {
     var clean = String.UnicodeScalarView()
     for scalar in text.unicodeScalars.prefix(64) {
@@ -266,5 +266,12 @@ struct YAMLWords {
       let last = before.reversed().first(where: { $0 != " " }), last == "'" || last == "\""
     else { return nil }
     return last
+  }
+}
+
+package enum YAMLLibraryVersion {
+  /// The libyaml that is loaded at run time: `0.2.5`.
+  package static var string: String {
+    yaml_get_version_string().map { String(cString: $0) } ?? "unknown"
   }
 }

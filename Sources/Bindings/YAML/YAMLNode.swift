@@ -23,33 +23,17 @@ package struct YAMLNode: Sendable, Equatable {
   package let content: Content
   package let place: YAMLPlace
 
-  /// The scalar's text whatever its style; nil for a sequence or a mapping. A plain `3` or `true`
-  /// is text too: what it means is the reader's to say.
-  package var text: String? {
-    if case .scalar(let text, _) = content { text } else { nil }
-  }
-
   /// A plain scalar that YAML 1.2's core schema reads as null: nothing, `~`, `null`.
   package var isNull: Bool {
     guard case .scalar(let text, .plain) = content else { return false }
     return ["", "~", "null", "Null", "NULL"].contains(text)
   }
 
-  package var sequence: [YAMLNode]? {
-    if case .sequence(let nodes) = content { nodes } else { nil }
-  }
-
   package var mapping: [Entry]? {
     if case .mapping(let entries) = content { entries } else { nil }
   }
 
-  package func entry(_ key: String) -> Entry? {
-    mapping?.first { $0.key.utf8.elementsEqual(key.utf8) }
-  }
-
-  package subscript(key: String) -> YAMLNode? { entry(key)?.value }
-
-  /// What an error message calls a node of this kind: "a list", "a mapping", "nothing", "a text".
+  /// The name of this kind in error messages: "a list", "a mapping", "nothing", "a text".
   package var kindName: String {
     switch content {
     case .scalar: isNull ? "nothing" : "a single value"

@@ -78,8 +78,7 @@ private struct YAMLBuilder: ~Copyable {
       try checkDepth(depth, at: event.place)
       return YAMLNode(content: .mapping(try entries(depth: depth)), place: event.place)
     default:
-      throw YAMLError(
-        code: .syntax, message: "a value is missing here", place: event.place)
+      throw YAMLError(code: .syntax, message: "a value is missing here", place: event.place)
     }
   }
 

@@ -40,14 +40,14 @@ final class FanOutControlWatch {
     }
   }
 
-  /// What is in flight is answered; all else of a run leaves it or has its outcome. Also what came
-  /// since the last check: while no stream is free nobody else does this.
+  /// Pushes in flight are answered; all others of a run leave it or have their outcome. Also those
+  /// that came since the last check: while no stream is free nobody else does this.
   private func obey(_ brakes: [String: Brake?]) {
     for run in all {
       // It may have begun while Redis was asked, or Redis did not say.
       guard let brake = brakes[run.segment.event.id] else { continue }
       let fanOut = run.tally.fanOut
-      // What was cancelled stays so: some of it has its outcome.
+      // A cancelled fan-out stays cancelled: some of it has its outcome.
       if fanOut.brake != .cancelled, fanOut.brake != brake {
         fanOut.brake = brake
         report(brake, of: run.segment.event)

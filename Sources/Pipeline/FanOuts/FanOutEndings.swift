@@ -16,7 +16,7 @@ final class FanOutEndings {
 
   init(log: Log) { self.log = log }
 
-  /// What is missing of a fan-out.
+  /// Where the missing segments of a fan-out are.
   enum Rest { case nothing, isInDeadLetters, isLost }
 
   func note(_ event: String, _ figures: [FanOutFigure], rest: Rest) {

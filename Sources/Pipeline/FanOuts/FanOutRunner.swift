@@ -14,7 +14,7 @@ final class FanOutRunner {
   /// next one's first segment, and that much is there for all workers to take from. The next window
   /// is written while the last segments of this one are worked on.
   private static let window = 128
-  /// What has begun so long ago is known to the statistics, so that `fanfare fanout list` shows it.
+  /// The statistics know a fan-out that began so long ago, so that `fanfare fanout list` shows it.
   private static let hanging: Duration = .seconds(1)
 
   private let lane: LaneContext
@@ -71,8 +71,7 @@ final class FanOutRunner {
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
-      lane.log.notice(
-        "event not sent", ["event": .text(event.id), "reason": .text(reason)])
+      lane.log.notice("event not sent", ["event": .text(event.id), "reason": .text(reason)])
       lane.endings.note(event.id, figures, rest: .nothing)
       return .done
     case .new:
@@ -104,7 +103,7 @@ final class FanOutRunner {
     }
   }
 
-  /// Who is to be told, and why nobody is; both are asked in one go.
+  /// The recipients, or why there are none; both are asked in one go.
   private func audience(
     of event: Event, isolation: isolated any Actor = #isolation
   ) async throws -> (audience: Audience, refusal: String?) {
@@ -250,8 +249,7 @@ final class FanOutRunner {
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
     let expiry = try await lane.retry.persistent("record the expired event in Redis", for: event) {
-      try await lane.record.expire(
-        event: event, source: message.place, now: lane.now)
+      try await lane.record.expire(event: event, source: message.place, now: lane.now)
     }
     guard expiry != .begun else { return expiry }
     lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)

@@ -7,7 +7,7 @@ import Telemetry
 
 /// Segments whose records Kafka threw away before anybody read them. Plans them again from the
 /// stored event, as long as that has not expired; a record that was not lost after all is claimed
-/// once. What cannot be planned again `OverdueFanOuts` ends. Confined to its lane.
+/// once. `OverdueFanOuts` ends fan-outs that cannot be planned again. Confined to its lane.
 final class LostSegments {
   /// Fan-outs that are looked at, those that began last: far more than are under way at a time.
   private static let maximumFanOuts = 1000
@@ -21,9 +21,7 @@ final class LostSegments {
 
   /// - Parameter lostAt: when records were last found to be lost, in monotonic nanoseconds.
   /// - Returns: when to call it again; nil when nothing is left to do.
-  func recover(
-    lostAt: UInt64, isolation: isolated any Actor = #isolation
-  ) async -> Duration? {
+  func recover(lostAt: UInt64, isolation: isolated any Actor = #isolation) async -> Duration? {
     var next: Duration?
     lastRecovery += 1
     do {

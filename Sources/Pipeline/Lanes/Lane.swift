@@ -105,15 +105,15 @@ package actor Lane {
   /// The worker begins nothing more: what waits to be begun is left to others.
   func stopWaiting() { segments.limited.stop() }
 
-  /// The time to finish is nearly over: nothing more is sent. What has no outcome and is not in
-  /// flight leaves its segment as stragglers, also of followers that are still to be read, so that
-  /// it settles. One that does not is sent again from its beginning by another worker.
+  /// The time to finish is nearly over: nothing more is sent. Pushes without an outcome that are
+  /// not in flight leave their segment as stragglers, also of followers that are still to be read,
+  /// so that it settles. One that does not is sent again from its beginning by another worker.
   package func leave() {
     context.deliver.leave()
     segments.runs.leave { context.deliver.postponeAll(of: $0) }
   }
 
-  /// What is in flight leaves too, a little later: a connection that is well has answered by then.
+  /// Pushes in flight leave too, a little later: a healthy connection has answered by then.
   package func leaveInFlight() { context.deliver.leaveInFlight() }
 
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so

@@ -8,8 +8,8 @@ import Redis
 import Render
 import Telemetry
 
-/// What every part of a lane works with: its loop, its five stages, the Redis that two of them
-/// share, and its ways to wait for Redis and to write to Kafka. Confined to its lane.
+/// The common parts of a lane: its loop, its five stages, the Redis that two of them share, and its
+/// ways to wait for Redis and to write to Kafka. Confined to its lane.
 final class LaneContext {
   let index: Int
   let options: PipelineOptions

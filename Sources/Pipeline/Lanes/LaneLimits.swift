@@ -16,10 +16,10 @@ package struct LaneLimits: Sendable, Equatable {
   /// Segments that have released their slot because all their pushes were tried; beyond these a
   /// segment keeps its slot. Stragglers have as many of their own.
   package var awaitingAnswers = 512
-  /// What they keep in memory at most: their records, and the batches with their last pushes,
+  /// The most that they keep in memory: their records, and the batches with their last pushes,
   /// mostly one of 200 to 400 KB. Stragglers as much again.
   var awaitingBytes = 16 << 20
-  /// What all batches with pushes under way keep in memory, those of segments that await their last
+  /// The memory of all batches with pushes under way, those of segments that await their last
   /// answers among them; beyond this a segment makes one batch at a time, so that at most one of
   /// each segment in flight comes on top, mostly 400 KB and 1.6 MB at most. A lane that is not held
   /// up needs some 20 MiB.
@@ -33,8 +33,8 @@ package struct LaneLimits: Sendable, Equatable {
   var slots: Int { segments + bulk + events + stragglers }
 }
 
-/// What a crash of a worker makes others send again at most, whatever the audience: the segments
-/// under its claims, of which nobody else knows what was answered.
+/// The most that a crash of a worker makes others send again, whatever the audience: the segments
+/// under its claims, of which nobody else knows the answers.
 package struct CrashBound: Sendable, Equatable, CustomStringConvertible {
   /// Segments that are worked on, of all lanes.
   package let working: Int

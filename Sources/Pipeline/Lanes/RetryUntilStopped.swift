@@ -132,7 +132,7 @@ struct DependencyWait: Sendable, Equatable {
   }
 
   let cause: Cause
-  /// What is tried, behind "to"; nil where it is everything.
+  /// The retried work, behind "to"; nil where it is everything.
   let what: String?
   /// Why it has not succeeded yet.
   let reason: String

@@ -20,8 +20,8 @@ final class TemplateWaits: Sendable {
   /// - Parameter limit: how long a record rests; zero: not at all.
   init(limit: Duration) { self.limit = limit }
 
-  /// What becomes of such a record: it rests until its time or the event's is over, and then goes
-  /// to the dead letters.
+  /// The receipt of such a record: it rests until its time or the event's is over, and then goes to
+  /// the dead letters.
   ///
   /// - Parameter now: ms since 1970.
   func receipt(for message: KafkaMessage, of event: Event, now: Int64) -> Receipt {

@@ -30,9 +30,7 @@ final class DeadLetters {
   /// Records that wait for the dead letters, of partitions that are ours or were.
   private(set) var waitingCount = 0
 
-  init(
-    options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send
-  ) {
+  init(options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send) {
     self.options = options
     self.send = send
     self.loop = loop
@@ -188,7 +186,7 @@ final class DeadLetters {
   }
 }
 
-/// What events and the statistics say of records in the dead letters. Confined to its lane.
+/// Notes records in the dead letters in their events and in the statistics. Confined to its lane.
 final class DeadLetterNotes {
   private let lane: LaneContext
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
@@ -237,15 +235,15 @@ final class DeadLetterNotes {
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.
       guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
-      // What makes a segment a dead letter may stand in the way of this too.
+      // The error that makes a segment a dead letter may prevent this too.
       lane.log.warning(
         "the event does not say that a segment of it is a dead letter",
         ["event": .text(event.id), "error": .text("\(error)")])
     }
   }
 
-  /// Adds to the statistics what they do not know yet. What a crash forgets is in the topic all the
-  /// same.
+  /// Adds to the statistics what they do not know yet. Counts that a crash loses are in the topic
+  /// all the same.
   func count() async {
     if !uncounted.isEmpty {
       unanswered[String(lane.options.randomNumber(), radix: 36)] = uncounted
@@ -253,8 +251,7 @@ final class DeadLetterNotes {
     }
     for (receipt, codes) in unanswered.sorted(by: { $0.key < $1.key }) {
       do {
-        try await lane.record.countDeadLetters(
-          codes, receipt: receipt, now: lane.now)
+        try await lane.record.countDeadLetters(codes, receipt: receipt, now: lane.now)
         unanswered[receipt] = nil
       } catch {
         // The next heartbeat tries again.

@@ -9,7 +9,7 @@ import Text
 struct Intake {
   struct Record: Equatable {
     let message: KafkaMessage
-    /// What the offset ledger knows it by.
+    /// Its number in the offset ledger.
     let number: Int
     /// Not to be begun sooner: stragglers rest.
     var notBefore: UInt64 = 0

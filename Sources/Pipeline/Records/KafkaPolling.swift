@@ -23,9 +23,7 @@ final class KafkaPolling {
   }
 
   /// Subscribes, and polls from now on.
-  func start(
-    _ handle: @escaping (KafkaPoll) -> Void, everyInterval: @escaping () -> Void
-  ) throws {
+  func start(_ handle: @escaping (KafkaPoll) -> Void, everyInterval: @escaping () -> Void) throws {
     self.handle = handle
     self.everyInterval = everyInterval
     let waker = try LoopWaker(loop: loop) { [weak self] in self?.poll() }
@@ -64,7 +62,7 @@ final class KafkaHealth {
   /// No broker can be reached.
   private var isAway = false
   private var hasFailed = false
-  /// What our user may not, in words, until records or partitions come again.
+  /// The permission that our user lacks, in words, until records or partitions come again.
   private var isForbidden: String?
 
   init(options: PipelineOptions) { self.options = options }
@@ -76,7 +74,7 @@ final class KafkaHealth {
       : isForbidden.map { "kafka: \($0)" }
   }
 
-  /// What Kafka has answered.
+  /// Takes an answer of Kafka.
   func observe(_ polled: KafkaPoll) {
     switch polled {
     // Whatever was forbidden is not any more.

@@ -201,7 +201,7 @@ package actor KafkaPump {
     polling.poll()
   }
 
-  /// What is in flight goes on under its claims; its offsets are another member's now.
+  /// Segments in flight go on under their claims; their offsets are another member's now.
   private func revoked(_ partitions: [KafkaPartition], _ counter: WorkerCounter) {
     counters.add(counter)
     commits.revoked(partitions)
@@ -211,7 +211,7 @@ package actor KafkaPump {
     deadLetters.forget(gone)
     if self.partitions == 0 { readiness.end() }
     options.log.info("partitions revoked", ["count": .integer(partitions.count)])
-    // What was paused for their records' sake goes on.
+    // Partitions that were paused for their records' sake go on.
     dispatchAll()
   }
 

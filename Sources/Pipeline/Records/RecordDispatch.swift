@@ -5,7 +5,7 @@ import Text
 /// Records to lanes, as they have slots, and back: a pure machine. It knows which records wait,
 /// which are worked on and which partitions are paused meanwhile. Times are monotonic nanoseconds.
 struct RecordDispatch {
-  /// What the pump is to do, in this order.
+  /// One step of the pump, in this order.
   enum Step: Equatable {
     case pause([KafkaPartition])
     case resume([KafkaPartition])
@@ -48,8 +48,8 @@ struct RecordDispatch {
     return isDraining ? steps + drain() : steps
   }
 
-  /// Forgets what waits of partitions that another member has now, or is about to have. What is
-  /// worked on goes on.
+  /// Forgets what waits of partitions that another member has now, or is about to have. Records in
+  /// progress go on.
   mutating func revoked(_ partitions: Set<KafkaPartition>) {
     for index in intakes.indices { intakes[index].revoked(partitions) }
   }
@@ -164,7 +164,7 @@ struct RunningRecords {
     let message: KafkaMessage
     let kind: WorkKind
     let lane: Int
-    /// What the offset ledger knows the record by: that of its last delivery.
+    /// The record's number in the offset ledger: that of its last delivery.
     var number: Int
     /// Of a segment.
     let event: ExactText?

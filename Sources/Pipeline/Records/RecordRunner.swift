@@ -1,9 +1,9 @@
 import Ingest
 import Kafka
 
-/// Who works on records for the pump: a lane.
+/// Works on records for the pump: a lane.
 package protocol RecordRunner: Sendable {
-  /// What a task that calls `run` should prefer, so that it goes on where that is after each wait.
+  /// A task that calls `run` prefers this executor, so that it goes on there after each wait.
   var taskExecutor: (any TaskExecutor)? { get }
 
   /// Does all that a record asks for.
@@ -29,7 +29,7 @@ package protocol RecordRunner: Sendable {
 
 extension Lane: RecordRunner {}
 
-/// What the pump may do with a record's offset.
+/// The pump's next step with a record's offset.
 package enum Receipt: Sendable, Equatable {
   /// Settled and recorded: the offset may be committed.
   case done

@@ -26,7 +26,7 @@ final class SegmentClaims {
     self.lane = lane
     self.clock = clock
     self.runs = runs
-    // What may be under way at a time, so that a burst of new events waits for no credit.
+    // The most that may be under way at a time, so that a burst of new events waits for no credit.
     credit = ReadAheadCredit(maximum: lane.options.limits.events)
   }
 
@@ -128,8 +128,8 @@ final class SegmentClaims {
     return result
   }
 
-  /// What a former owner had sent of the segment, if anything, is sent again. Counts an owner that
-  /// let its claim end, not one that stopped in order, once.
+  /// Logs that the pushes of a former owner, if there were any, are sent again. Counts an owner
+  /// that let its claim end, not one that stopped in order, once.
   func noteFormer(of run: SegmentRun, _ result: ClaimResult) {
     guard let former = result.takenFrom, !run.tally.mayHaveBeenSent else { return }
     run.tally.mayHaveBeenSent = true
@@ -222,7 +222,7 @@ final class SegmentClaims {
 /// A segment that a lane asks for: the claim that it wants, and the users that it begins to read
 /// meanwhile. Confined to its lane.
 struct SegmentBid {
-  /// What a claim came to.
+  /// The result of a claim.
   struct Answer {
     let result: ClaimResult
     /// Monotonic nanoseconds when the claim was asked for; it began no sooner.

@@ -33,7 +33,7 @@ struct SegmentMachine: Equatable {
     case ended
   }
 
-  /// What asking for the claim came to.
+  /// The result of asking for the claim.
   enum Bid: Hashable {
     case won
     /// The lane stopped meanwhile: this claim is not among those that it releases.
@@ -46,7 +46,7 @@ struct SegmentMachine: Equatable {
   }
 
   enum Input: Hashable {
-    // What came of an action.
+    // Results of actions.
     case begun(isClaimed: Bool)
     case turn(LimitedSegments.Turn)
     case bid(Bid)
@@ -59,7 +59,7 @@ struct SegmentMachine: Equatable {
     case settled(Extent)
     /// An error. `hasSent`: pushes of it were sent whose outcomes count, though it fails.
     case failed(hasSent: Bool)
-    // What happens meanwhile.
+    // Events from outside.
     case renewal(Renewal)
     case laneStopped
   }
@@ -83,7 +83,7 @@ struct SegmentMachine: Equatable {
     case nothing
   }
 
-  /// What becomes of the segment's record.
+  /// The receipt of the segment's record.
   enum Ending: Hashable {
     case done
     /// Ask for the segment again, when Redis says or soon.
@@ -96,7 +96,7 @@ struct SegmentMachine: Equatable {
     case failed
   }
 
-  /// What an ending leaves behind, and who is to have it.
+  /// The next owner of an ending's remains.
   enum Cleanup: Hashable {
     case nothing
     case releaseClaim
@@ -194,7 +194,7 @@ struct SegmentMachine: Equatable {
 }
 
 extension SegmentMachine.Input {
-  /// What `SegmentRunner` says of a segment that is ours.
+  /// The event as `SegmentRunner` reports it of a segment that is ours.
   fileprivate var endsSending: Bool {
     switch self {
     case .sent, .tried, .answered, .unanswered, .settled, .failed: true

@@ -83,7 +83,7 @@ final class SegmentRun {
   func take(_ input: SegmentMachine.Input) -> SegmentMachine.Action {
     let action = machine.take(input)
     if action == .stopSending {
-      // What waits to be sent is not sent any more, whoever has it.
+      // Pushes that wait are not sent any more, whoever has them.
       tally.sendableUntil = 0
       wake()
     }
@@ -180,7 +180,7 @@ final class BatchMemory {
 
   var isFull: Bool { bytes >= maximum }
 
-  /// What takes them keeps the return value, which gives them back when it goes: a batch that its
+  /// The caller keeps the return value, which gives the pushes back when it goes: a batch that its
   /// lane gives up never says that it is settled.
   func take(_ count: Int) -> Lease {
     bytes += count

@@ -106,7 +106,7 @@ final class SegmentRunner {
       return .tried(mayReleaseSlot: runs.mayReleaseSlot(run))
     case .awaitAnswers(let releasingSlot):
       if releasingSlot { run.slot.release() }
-      // What waits for a closed route waits elsewhere, and leaves room to what comes back soon.
+      // Pushes for a closed route wait elsewhere, and leave the slot to those that come back soon.
       let mayStay = releasingSlot && !lane.deliver.waitsForClosedRoute(run.tally)
       return await answers(run, within: mayStay ? lane.options.straggleAfter : Self.answerStep)
     case .deferAndAwaitAnswers:
@@ -153,13 +153,11 @@ final class SegmentRunner {
 
   // MARK: the last answers
 
-  private func answers(
-    _ run: SegmentRun, within limit: Duration
-  ) async -> SegmentMachine.Input {
+  private func answers(_ run: SegmentRun, within limit: Duration) async -> SegmentMachine.Input {
     await run.reached(.allSettled, within: limit) ? .answered : .unanswered
   }
 
-  /// What still waits for another try becomes stragglers.
+  /// Makes stragglers of pushes that still wait for another try.
   private func deferWaiting(of run: SegmentRun) {
     let left = lane.options.stragglerTimes.left(until: run.segment.event.expiresAt)
     guard !runs.isLeaving, left > shortestStraggle(run) else { return }

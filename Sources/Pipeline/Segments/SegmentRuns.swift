@@ -33,7 +33,7 @@ final class SegmentRuns {
   var eventIDs: Set<String> { Set(runs.values.map(\.run.segment.event.id)) }
   /// Of them, those that have a slot.
   var slots: Int { runs.values.count(where: \.run.slot.isHeld) }
-  /// What its batches took at most since the lane began.
+  /// The most that its batches took since the lane began.
   var mostBatchBytes: Int { memory.mostBytes }
   /// Segments whose pushes were all tried and are not all settled.
   var awaitingAnswers: Int { runs.values.count(where: \.run.machine.hasLeftSlot) }
@@ -89,7 +89,7 @@ final class SegmentRuns {
     var gone = all.count { $0.index != nil && !$0.slot.isHeld && !$0.machine.hasLeftSlot }
     for run in all where run.index != nil && run.slot.isHeld {
       guard gone < Self.maximumWithoutSlot else { break }
-      // Whose credentials are meant the app says, whatever the push type.
+      // The app decides whose credentials are meant, whatever the push type.
       let app = run.segment.event.app
       guard
         run.destinations.allSatisfy({

@@ -62,7 +62,7 @@ final class SegmentSender {
       }
       try await news.publish(run)
     }
-    // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
+    // A listed push that is no longer bound was logged out, or its owner muted, meanwhile; or it
     // could not be read in time.
     if let index = run.index, index.count > listed {
       let outcome = run.tally.known(end(of: run) ?? .cancelled)
@@ -88,7 +88,7 @@ final class SegmentSender {
     while !runs.isLeaving, !(await run.reached(.roomOrStalled)) { try run.check() }
     try run.check()
     var limit = run.roomWait(atMost: lane.options.straggleAfter)
-    // What a segment has in a shard is little enough to leave all at once.
+    // A segment has so little in a shard that all of it may leave at once.
     while !runs.isLeaving, !(await run.reached(.room, within: limit)) {
       try run.check()
       limit = .zero
@@ -115,7 +115,7 @@ final class SegmentSender {
       }
     }
     do {
-      // What is read later than that is sent to nobody.
+      // Followers that are read later are sent nothing.
       return try await lane.retry.persistent("read followers from Redis", for: event, grace: .zero)
       {
         try await reader.next()

@@ -86,12 +86,11 @@ final class SegmentSettler {
       }
       lane.counters.countPushes(run.tally)
     } catch {
-      lane.log.warning(
-        "what was sent of a segment is not counted", ["error": .text("\(error)")])
+      lane.log.warning("what was sent of a segment is not counted", ["error": .text("\(error)")])
     }
   }
 
-  /// What a failed run has written is nobody's to send.
+  /// Drops the pushes that a failed run has written: nobody may send them.
   func drop(_ run: SegmentRun) async {
     do {
       try await lane.record.drop(run.written.map(\.id), of: run.segment.event)

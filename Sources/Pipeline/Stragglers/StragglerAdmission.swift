@@ -12,7 +12,7 @@ import Text
 /// then, and another one asks next. A list whose pushes were not all refused need not stand behind
 /// those that were: Apple may take it and not them.
 struct StragglerAdmission {
-  /// What a lane sees of a route.
+  /// A lane's view of a route.
   struct RouteState: Equatable {
     /// Nothing is taken at the moment.
     var isClosed = false
@@ -35,7 +35,7 @@ struct StragglerAdmission {
     case work
     /// Its route is closed, and this list asks.
     case probe(Probe)
-    /// What waits for a slow route, or gets nowhere, needs no slot meanwhile.
+    /// Pushes of a slow route, or that make no progress, need no slot meanwhile.
     case workWithoutSlot(Destination, bytes: Int)
     case deferred
   }
@@ -56,7 +56,7 @@ struct StragglerAdmission {
   /// Bytes of the lists of slow environments that are worked on.
   private var slowBytes: [Destination: Int] = [:]
 
-  /// What becomes of a list; `end` is called with the answer when that is over.
+  /// Decides about a list; `end` is called with the answer when that is over.
   ///
   /// - Parameters:
   ///   - left: until the event expires.

@@ -86,8 +86,7 @@ final class Stragglers {
     if deferrals.begin() { slot.release() }
     defer { deferrals.end() }
     do {
-      try await lane.writer.publish(
-        lane.options.ingest.stragglersTopic, key, value, label.headers)
+      try await lane.writer.publish(lane.options.ingest.stragglersTopic, key, value, label.headers)
     } catch is KafkaError {
       // The broker takes less than it did.
       return .again(after: lane.options.straggleDelay)
@@ -183,13 +182,13 @@ final class Stragglers {
   }
 }
 
-/// What the headers of straggler records say, written and read. Confined to its lane.
+/// The headers of straggler records, written and read. Confined to its lane.
 struct StragglerLabels {
   private let lane: LaneContext
 
   init(_ lane: LaneContext) { self.lane = lane }
 
-  /// Who reads a record of an older worker finds out for himself what its headers do not say.
+  /// Fills in labels that the record of an older worker lacks in its headers.
   func complete(of message: KafkaMessage) -> StragglerLabel {
     var label = StragglerLabel(message)
     guard label.route == nil || label.expiresAt == nil,

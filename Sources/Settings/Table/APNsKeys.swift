@@ -60,8 +60,7 @@ extension SettingTable {
     .text(
       "apns.proxy.host", \.apns.proxy.host, example: "proxy.internal", .host,
       "An HTTP proxy that leads to Apple (CONNECT). TLS goes through it to Apple's own servers."),
-    .integer(
-      "apns.proxy.port", \.apns.proxy.port, default: 3_128, 1...65_535, "The proxy's port."),
+    .integer("apns.proxy.port", \.apns.proxy.port, default: 3_128, 1...65_535, "The proxy's port."),
     .text(
       "apns.proxy.username", \.apns.proxy.username, example: "fanfare", .any,
       "The user name for a proxy that needs a login (Basic). Name and password are sent to it in "

@@ -141,7 +141,7 @@ enum KafkaProperties {
     "heartbeat.interval.ms": "kafka.heartbeat_interval",
   ]
 
-  /// Those that `KafkaOptions.reserved` names too: a test holds one list against the other.
+  /// Why each may not be set. The promises of a worker rest on them, or its bound of memory.
   static let owned: [String: String] = [
     "enable.sasl.oauthbearer.unsecure.jwt":
       "librdkafka crashes when it renews a token that nobody signs",

@@ -13,7 +13,7 @@ extension SettingTable {
   ]
 }
 
-/// What an app's limit of pushes a second may be.
+/// The rule for an app's limit of pushes a second.
 enum PushLimitRule {
   static let maximum = 1_000_000
 
@@ -22,8 +22,7 @@ enum PushLimitRule {
       $0.isASCIIWord || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
     }
     guard isBundleID, !app.isEmpty else {
-      return SettingComplaint(
-        "`\(app)` must be a bundle id: letters, digits, '.' and '-'")
+      return SettingComplaint("`\(app)` must be a bundle id: letters, digits, '.' and '-'")
     }
     guard let pushes = Int(value), (1...maximum).contains(pushes) else {
       return SettingComplaint("`\(app)` must have a whole number from 1 to \(maximum)")

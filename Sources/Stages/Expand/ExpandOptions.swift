@@ -15,11 +15,11 @@ package struct ExpandOptions: Sendable {
   var maximumShardMembers: Int
   /// A profile's value over this is left out and counted as skipped: no payload could hold it.
   var maximumFieldBytes: Int
-  /// What one reply may take: a page of users, a shard's members, a piece of a scan. A page of 512
-  /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
-  /// who does not fit alone is passed over. So for each place of a lane there are at most the ids
-  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`: with 26 places 156 MiB
-  /// a lane, if every one of them is as large as it may be.
+  /// The most memory of one reply: a page of users, a shard's members, a piece of a scan. A page of
+  /// 512 users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a
+  /// user who does not fit alone is passed over. So for each place of a lane there are at most the
+  /// ids of a shard, one reply and the page made of it, 3 × `maximumPageBytes`: with 26 places 156
+  /// MiB a lane, if every one of them is as large as it may be.
   package var maximumPageBytes: Int
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
@@ -35,8 +35,8 @@ package struct ExpandOptions: Sendable {
     max(pageSize, min(Keyspace.targetShardFollowers / 2, pageSize * masters))
   }
 
-  /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
-  /// a set that is read by SSCAN the users that were in it.
+  /// The most that reading a segment keeps: the ids of a shard, a reply, the page made of it, and
+  /// of a set that is read by SSCAN the users that were in it.
   package var maximumReaderBytes: Int {
     3 * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
   }

@@ -82,8 +82,7 @@ package final class ExpandStage {
           shard: index, of: segment.count, generation: generation, of: event.streamer,
           keyspace: keyspace), followers)
     case .plain(let key):
-      return list(
-        FollowerKeys(plain: key, of: event.streamer, part: (0, 1), keyspace: keyspace))
+      return list(FollowerKeys(plain: key, of: event.streamer, part: (0, 1), keyspace: keyspace))
     case .stragglers(let stragglers):
       return SegmentUsers(segment, .known(FollowerBatch(stragglers)))
     case .named:
@@ -111,9 +110,9 @@ package final class ExpandStage {
   /// Bindings of exactly this `topic` are addressed, the push type's suffix with it: each type but
   /// alert and background has tokens of its own.
   ///
-  /// By `now` (ms since 1970) reading is given up when the event has expired and Redis is still
-  /// too slow, or its replies still too large, to read its followers; and hours are quiet. What is
-  /// read while `isOver` is counted, and sent to nobody.
+  /// By `now` (ms since 1970) reading is given up when the event has expired and Redis is still too
+  /// slow, or its replies still too large, to read its followers; and hours are quiet. Users who
+  /// are read while `isOver` are counted, and sent nothing.
   package func reader(
     of users: SegmentUsers, fields: [String], topic: String,
     now: @escaping () -> Int64, isOver: @escaping () -> Bool = { false }

@@ -2,7 +2,7 @@ import Keyspace
 import Model
 import Redis
 
-/// What the hash of a streamer's followers says.
+/// The hash of a streamer's followers.
 struct FollowerHeading: Equatable {
   static let fields = ["shards", "generation", "followers"]
   /// Three numbers take less; a field of 100 MB is not read.
@@ -13,9 +13,7 @@ struct FollowerHeading: Equatable {
   let followers: Int
 
   /// From HMGET of `fields`; nil when the streamer has no shards.
-  static func read(
-    _ reply: RedisReply, key: String
-  ) throws(ExpandError) -> FollowerHeading? {
+  static func read(_ reply: RedisReply, key: String) throws(ExpandError) -> FollowerHeading? {
     let reply = try reply.array(from: "HMGET", key: key, wanted: "hash")
     guard reply.count == fields.count else {
       throw ExpandError.unexpected(reply, to: "HMGET", key: key)

@@ -19,9 +19,7 @@ struct FollowerKeys {
   /// The generation being read; nil for what has none.
   private(set) var generation: Int?
 
-  init(
-    shard index: Int, of count: Int, generation: Int, of list: String, keyspace: Keyspace
-  ) {
+  init(shard index: Int, of count: Int, generation: Int, of list: String, keyspace: Keyspace) {
     self.keyspace = keyspace
     self.list = list
     self.index = index
@@ -40,7 +38,7 @@ struct FollowerKeys {
     keys = [key]
   }
 
-  /// What of a list is in one part.
+  /// The keys of one part of a list.
   init(
     part: (index: Int, count: Int), of list: String, _ heading: FollowerHeading,
     keyspace: Keyspace
@@ -80,8 +78,7 @@ struct FollowerKeys {
     }
     generation = heading.generation
     keys = shards.map {
-      keyspace.followerShard(
-        streamer: list, generation: heading.generation, shard: $0)
+      keyspace.followerShard(streamer: list, generation: heading.generation, shard: $0)
     }
     position = 0
   }

@@ -3,11 +3,11 @@ import Model
 import Redis
 
 /// The users of one list: all of a segment's, or those of them who are in a streamer's followers or
-/// have a tag. Each call of `nextBatch` that throws can be
-/// repeated: what it had not got is asked for again, what had come is not.
+/// have a tag. Each call of `nextBatch` that throws can be repeated: what it had not got is asked
+/// for again, what had come is not.
 ///
-/// When the list is resharded while a segment waits, its shard is gone: the same users are
-/// read in the new generation, and nobody is lost. Who has come before is passed over when reading
+/// When the list is resharded while a segment waits, its shard is gone: the same users are read in
+/// the new generation, and nobody is lost. Users who came before are passed over when reading
 /// begins again.
 final class FollowerSource {
   private enum Reading {
@@ -36,7 +36,7 @@ final class FollowerSource {
   /// How often reading began again, because Redis was restarted under a scan or the followers were
   /// resharded.
   private(set) var restarts = 0
-  /// What `readAhead` has read.
+  /// The batch of `readAhead`.
   private var ahead: FollowerBatch?
 
   /// - Parameter followers: as the heading of a shard says; nil when it was not read.
@@ -64,8 +64,8 @@ final class FollowerSource {
   }
 
   /// Asks Redis what reading begins with, while the caller asks for the right to do so: one round
-  /// trip less. Not to be called again, nor while `nextBatch` runs. What fails is asked for again
-  /// by `nextBatch`; what nobody reads then is thrown away.
+  /// trip less. Not to be called again, nor while `nextBatch` runs. `nextBatch` asks again for a
+  /// failed batch; a batch that nobody reads then is thrown away.
   func readAhead() async {
     guard let key = keys.current else { return }
     do throws(ExpandError) {
@@ -141,7 +141,7 @@ final class FollowerSource {
       guard error.code == .replyTooLarge else { throw ExpandError(error) }
       return nil
     }
-    // What is not as it should be is told of by the commands that come then.
+    // The next commands report a key that is not as it should be.
     reading = .unknown
     guard replies[0].kind == .array, replies[0].count == 2, replies[0][0].text == "0",
       replies[0][1].kind == .array

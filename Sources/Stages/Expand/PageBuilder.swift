@@ -12,7 +12,7 @@ package struct PageBuilder {
   private let parser: BindingParser
   private let maximumFieldBytes: Int
   private let keyspace: Keyspace
-  /// What stands before the page's fields in the reply to HMGET.
+  /// The values before the page's fields in the reply to HMGET.
   private let ruleFields: [RuleField]
   /// Whether each user's third reply says when their devices were bound, and only the newest stays.
   private let picksNewest: Bool
@@ -45,8 +45,7 @@ package struct PageBuilder {
       draft.room = room
       var index = 0
       for user in users {
-        let name = UnsafeRawBufferPointer(
-          start: base + Int(user.offset), count: Int(user.count))
+        let name = UnsafeRawBufferPointer(start: base + Int(user.offset), count: Int(user.count))
         add(
           name, bindings: replies[index], profile: replies[index + 1],
           bound: picksNewest ? replies[index + 2] : nil, judge, to: &draft)
@@ -232,10 +231,8 @@ package struct PageBuilder {
     return isSound
   }
 
-  /// What neither SMEMBERS nor HMGET answers.
-  private func unsound(
-    _ user: String, bindings: RedisReply, profile: RedisReply
-  ) -> ExpandError {
+  /// The error for a reply that neither SMEMBERS nor HMGET gives.
+  private func unsound(_ user: String, bindings: RedisReply, profile: RedisReply) -> ExpandError {
     let areStrings = (0..<bindings.count).allSatisfy { bindings[$0].kind == .string }
     return areStrings
       ? ExpandError.unexpected(profile, to: "HMGET", key: keyspace.profile(user: user))

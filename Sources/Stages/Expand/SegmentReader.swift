@@ -83,7 +83,7 @@ package final class SegmentReader {
   /// How often reading began again; worth a note in the log when it grows.
   var restarts: Int { source.restarts }
 
-  /// Who was passed over since the last call, the first few of them: for the log.
+  /// The users who were passed over since the last call, the first few of them: for the log.
   package func takeSkippedUsers() -> [SkippedUser] {
     defer { skippedUsers = [] }
     return skippedUsers
@@ -126,8 +126,8 @@ package final class SegmentReader {
     }
   }
 
-  /// Who has had enough for this hour is taken out. What expired or was cancelled meanwhile is sent
-  /// to nobody, and counts for nobody.
+  /// Takes out users who have had enough for this hour. Users of an event that expired or was
+  /// cancelled meanwhile are sent nothing, and counted nowhere.
   private func capped(_ page: RecipientPage) async throws(ExpandError) -> [SkippedUser] {
     guard let cap, !isExpired, !isOver() else { return [] }
     return try await cap.apply(to: page, with: pipeline)
@@ -143,7 +143,7 @@ package final class SegmentReader {
     return page
   }
 
-  /// Who was passed over since the page before.
+  /// Reports users who were passed over since the page before.
   private func report(on page: RecipientPage) {
     page.skipped += skipped
     skipped = 0
@@ -221,7 +221,7 @@ struct PagePace: Equatable {
   private let maximumUsers: Int
   private let maximumBytes: Int
   private(set) var users: Int
-  /// What a user of the last page took; 0 before there was one.
+  /// The bytes of a user of the last page; 0 before there was one.
   private(set) var bytesAUser: Int
 
   /// - Parameter bytesAUser: what a user of a page took that somebody else has read; 0 where nobody

@@ -24,8 +24,8 @@ package final class SegmentUsers {
   }
 
   /// Asks Redis what reading begins with, while the caller asks for the right to do so: one round
-  /// trip less. Not to be called again, nor while `nextBatch` runs. What fails is asked for again
-  /// by `nextBatch`; what nobody reads then is thrown away.
+  /// trip less. Not to be called again, nor while `nextBatch` runs. `nextBatch` asks again for a
+  /// failed batch; a batch that nobody reads then is thrown away.
   package func readAhead() async {
     switch source {
     case .list(let list): await list.readAhead()

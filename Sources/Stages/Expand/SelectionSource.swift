@@ -17,9 +17,9 @@ final class SelectionSource {
   private var places: [UserLists.List: ListPlace]?
   /// Of lists that are still to be read, the one being read first.
   private var sources: [(list: UserLists.List, users: FollowerSource)] = []
-  /// What came, and was not judged yet.
+  /// Users who came, and were not judged yet.
   private var unjudged: FollowerBatch?
-  /// Who has come from one list is passed over in the next.
+  /// Users of one list, passed over in the next.
   private var seen: SeenUsers?
   private var past = 0
 
@@ -97,7 +97,7 @@ final class SelectionSource {
     }
   }
 
-  /// Who of a batch is in which of the other lists.
+  /// The users of a batch who are in each of the other lists.
   private func members(
     of batch: FollowerBatch, from own: UserLists.List
   ) async throws(ExpandError) -> [UserLists.List: [Bool]] {
@@ -185,7 +185,7 @@ final class SelectionSource {
 }
 
 extension ListPlace {
-  /// What tells one division of a list from another.
+  /// Tells one division of a list from another.
   fileprivate var key: String {
     switch self {
     case .sharded(let heading): "\(heading.generation):\(heading.shards)"

@@ -19,7 +19,7 @@ struct UserLists {
     self.keyspace = keyspace
   }
 
-  /// What a list is called, and whose keys it has.
+  /// The name of a list, and the keyspace of its keys.
   func name(of list: List) -> (name: String, keyspace: Keyspace) {
     switch list {
     case .followers: (streamer, keyspace)

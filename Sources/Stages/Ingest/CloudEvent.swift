@@ -3,8 +3,8 @@ import Kafka
 import Text
 
 /// CloudEvents 1.0 around an event of ours, in both modes of its Kafka and HTTP bindings: as an
-/// envelope of JSON ("structured"), or with attributes in headers `ce_…` ("binary"). What is inside
-/// goes on without it, so that segments and dead letters hold plain events.
+/// envelope of JSON ("structured"), or with attributes in headers `ce_…` ("binary"). The event
+/// inside goes on without it, so that segments and dead letters hold plain events.
 ///
 /// Attributes stand in for members that the event does not have itself: `id`, `time` for
 /// `occurred_at`, and the end of `type` (`com.example.stream.ended`) for `type`. Others, extensions
@@ -53,7 +53,7 @@ struct CloudEvent {
 
   private init(_ headers: [KafkaHeader]) throws(IngestError) {
     for header in headers {
-      // What the value is written in, its parser has found out.
+      // The parser has found out the encoding of the value.
       guard let name = Self.attributeName(of: header), let bytes = header.value,
         Self.attributeNames.contains(name), name != "datacontenttype"
       else { continue }
@@ -95,8 +95,7 @@ struct CloudEvent {
       throw IngestError(
         .missingField, "data is missing: the envelope is of CloudEvents, and the event goes there")
     case (.some, .some):
-      throw IngestError(
-        .wrongType, "data and data_base64 are both there: leave one of them out")
+      throw IngestError(.wrongType, "data and data_base64 are both there: leave one of them out")
     case (.object(let object)?, nil): return object
     case (.string(let text)?, nil): return try Self.parsed(Array(text.utf8), "data")
     case (let other?, nil):
@@ -110,9 +109,7 @@ struct CloudEvent {
   }
 
   /// An event that stands in the envelope as a text.
-  private static func parsed(
-    _ bytes: [UInt8], _ name: String
-  ) throws(IngestError) -> JSONObject {
+  private static func parsed(_ bytes: [UInt8], _ name: String) throws(IngestError) -> JSONObject {
     let value: JSONValue
     do {
       value = try JSONValue.parse(bytes, maximumDepth: IngestStage.maximumDepth)

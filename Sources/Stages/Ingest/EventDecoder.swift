@@ -132,8 +132,7 @@ struct EventDecoder {
   private func pushesPerSecond(_ object: JSONObject) throws(IngestError) -> Int? {
     guard let value = object["pushes_per_second"] else { return nil }
     guard let pushes = value.wholeNumber else {
-      throw IngestError(
-        .wrongType, "pushes_per_second is a whole number, not \(Self.kind(value))")
+      throw IngestError(.wrongType, "pushes_per_second is a whole number, not \(Self.kind(value))")
     }
     guard pushes >= 1, pushes <= Int64(PushRates.maximum) else {
       throw IngestError(
@@ -155,9 +154,7 @@ struct EventDecoder {
   private func member<Member>(
     _ object: JSONObject, _ name: String, _ kind: String, _ read: (JSONValue) -> Member?
   ) throws(IngestError) -> Member {
-    guard let value = object[name] else {
-      throw IngestError(.missingField, "\(name) is missing")
-    }
+    guard let value = object[name] else { throw IngestError(.missingField, "\(name) is missing") }
     guard let member = read(value) else {
       let found = Self.optionalMembers.contains(name) ? Self.kind(value) : value.kindName
       throw IngestError(.wrongType, "\(name) is \(kind), not \(found)")
@@ -171,9 +168,7 @@ struct EventDecoder {
   }
 
   private func identifier(_ group: JSONObject, _ path: String) throws(IngestError) -> String {
-    guard let value = group["id"] else {
-      throw IngestError(.missingField, "\(path) is missing")
-    }
+    guard let value = group["id"] else { throw IngestError(.missingField, "\(path) is missing") }
     guard let id = value.string else {
       throw IngestError(.wrongType, "\(path) is a string, not \(value.kindName)")
     }
@@ -336,8 +331,7 @@ struct AudienceDecoder {
     var users: [String] = []
     for (index, item) in items.enumerated() {
       guard let user = item.string else {
-        throw IngestError(
-          .wrongType, "audience.users[\(index)] is a string, not \(item.kindName)")
+        throw IngestError(.wrongType, "audience.users[\(index)] is a string, not \(item.kindName)")
       }
       guard Keyspace.isIdentifier(user) else {
         throw IngestError(

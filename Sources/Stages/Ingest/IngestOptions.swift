@@ -8,7 +8,7 @@ package struct IngestOptions: Sendable, Equatable {
   package var bulkTopic = "notify-followers.segments.bulk"
   package var stragglersTopic = "notify-followers.stragglers"
   package var deadLettersTopic = "notify-followers.dead-letters"
-  /// What became of tokens; nil: nobody is told.
+  /// The topic for changes of tokens; nil: nobody reads them.
   package var tokensTopic: String?
   /// A larger record is refused without being parsed. A segment record carries its event, so it may
   /// be `segmentOverheadBytes` longer.
@@ -21,7 +21,7 @@ package struct IngestOptions: Sendable, Equatable {
   var clockSkew = Event.clockSkew
 
   static let segmentOverheadBytes = 1024
-  /// What the pushes of a straggler record take at most, besides its event.
+  /// The most that the pushes of a straggler record take, besides its event.
   package static let stragglerBytes = 64 * 1024
 
   /// The largest record that is not refused: one of stragglers, which carries its event.

@@ -14,7 +14,7 @@ package struct OffsetLedger: Sendable, Equatable {
     var next: Int64?
     /// Where reading began.
     var start: Int64?
-    /// What was taken last, and before that where reading began; nil when that commit failed.
+    /// The last offset taken, and before that where reading began; nil when that commit failed.
     var taken: Int64?
 
     /// Everything before it is done.

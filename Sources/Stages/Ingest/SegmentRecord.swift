@@ -45,9 +45,7 @@ package enum SegmentRecord {
     return String(decoding: key[..<slash], as: UTF8.self)
   }
 
-  static func decode(
-    _ value: JSONValue, events: EventDecoder
-  ) throws(IngestError) -> IngestResult {
+  static func decode(_ value: JSONValue, events: EventDecoder) throws(IngestError) -> IngestResult {
     guard let object = value.object, let inner = object["event"] else {
       throw IngestError(.badSegment, "a segment record is an object with an event")
     }

@@ -2,8 +2,8 @@ import Kafka
 import Model
 import Text
 
-/// What the headers of a straggler record say to who reads it without decoding it. Each is nil when
-/// it is missing or not ours, as in the records of older workers.
+/// The headers of a straggler record, read without decoding it. Each is nil when it is missing or
+/// not ours, as in the records of older workers.
 package struct StragglerLabel: Sendable, Equatable {
   /// Of all pushes of the list.
   package var route: PushRoute?

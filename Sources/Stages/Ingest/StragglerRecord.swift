@@ -100,9 +100,7 @@ package enum StragglerRecord {
     return text
   }
 
-  private static func straggler(
-    _ fields: [JSONValue], _ maximumMemberBytes: Int
-  ) -> Straggler? {
+  private static func straggler(_ fields: [JSONValue], _ maximumMemberBytes: Int) -> Straggler? {
     guard (6...7).contains(fields.count), let user = fields[0].string, Keyspace.isIdentifier(user),
       let member = fields[1].string, member.utf8.count <= maximumMemberBytes,
       member.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),

@@ -43,7 +43,7 @@ extension RecordStage {
         "parent": segment.stragglers?.parent ?? "",
       ])
     let result = try Self.result(reply)
-    // Who settled it may not have lived to tell the statistics.
+    // The worker that settled it may have died before it told the statistics.
     if result == .settled {
       try await keepSettled(event)
       try await handOver(event, now: now)
@@ -88,9 +88,7 @@ extension RecordStage {
   }
 
   /// Puts the end of claims off, all of one event; says of each what became of it.
-  package func renew(
-    _ claims: [Claim], lifetime: Duration
-  ) async throws(RecordError) -> [Renewal] {
+  package func renew(_ claims: [Claim], lifetime: Duration) async throws(RecordError) -> [Renewal] {
     guard let event = claims.first?.segment.event.id else { return [] }
     precondition(claims.allSatisfy { $0.segment.event.id == event }, "claims of one event")
     let reply = try await evaluate(
@@ -102,10 +100,9 @@ extension RecordStage {
     return try Self.renewals(reply, of: claims.count)
   }
 
-  /// What is no answer must not be taken for another worker's claim: pushes would be sent twice.
-  static func renewals(
-    _ reply: RedisReply, of count: Int
-  ) throws(RecordError) -> [Renewal] {
+  /// A reply that is no answer must not be taken for another worker's claim: pushes would be sent
+  /// twice.
+  static func renewals(_ reply: RedisReply, of count: Int) throws(RecordError) -> [Renewal] {
     let answers = (0..<reply.count).compactMap { Renewal(rawValue: reply[$0].text ?? "") }
     guard reply.count == count, answers.count == count else {
       throw .unexpected(reply.kind, from: "the script that renews claims")

@@ -23,7 +23,7 @@ package enum ClaimResult: Sendable, Equatable {
   }
 }
 
-/// Who had begun a segment and did not settle it.
+/// A worker that began a segment and did not settle it.
 package struct FormerOwner: Sendable, Equatable {
   package let name: String
   /// It gave the segment up itself, as a worker does that stops; otherwise it died, or stood still,

@@ -1,7 +1,7 @@
 import Model
 import Redis
 
-/// What is lost with a record that is in the dead letters.
+/// The part that is lost with a record in the dead letters.
 package enum DeadPart: Sendable {
   case segment(Segment)
   /// The segments that the event's own record has not brought to Kafka.

@@ -35,11 +35,9 @@ extension RecordStage {
       script, keys: keys, arguments: common + own, list: list, isLasting: true)
   }
 
-  /// What became of a segment's pushes, as scripts take it.
+  /// The outcomes of a segment's pushes as arguments of scripts.
   /// - Parameter known: keys that the script has before these.
-  func notes(
-    of tally: SegmentTally, _ segment: Segment, known: Int = 7
-  ) -> NotesCall {
+  func notes(of tally: SegmentTally, _ segment: Segment, known: Int = 7) -> NotesCall {
     NotesCall(of: tally, segment, maximum: options.traceMaximum, known: known, keyspace)
   }
 

@@ -28,9 +28,7 @@ package enum RecordErrorCode: StoreErrorCode {
 
 extension RecordError {
   /// Both in ms since 1970.
-  package static func clocksDisagree(
-    over event: Event, ours: Int64, redis: Int64
-  ) -> RecordError {
+  package static func clocksDisagree(over event: Event, ours: Int64, redis: Int64) -> RecordError {
     RecordError(
       .clocksDisagree(milliseconds: ours &- redis),
       "this worker's clock is \((ours &- redis) / 1000) s ahead of Redis', and event \(event.id) "

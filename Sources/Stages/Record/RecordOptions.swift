@@ -15,7 +15,7 @@ package struct RecordOptions: Sendable {
   package var removalShare = 20
   /// From so many answers on: of fewer there is no share to speak of.
   package var removalSamples = 10
-  /// What is older counts half, and so on.
+  /// Older answers count half, and so on.
   package var removalWindow: Duration = .seconds(600)
   /// For so long after an event of a streamer, a next one of the same app and template is not sent;
   /// zero: each is.
@@ -24,7 +24,7 @@ package struct RecordOptions: Sendable {
   package var trace: OutcomeNotes.Level? = .failures
   /// Of an event at most.
   package var traceMaximum = 100_000
-  /// What becomes of tokens is told to others, and noted until it is.
+  /// Whether changes of tokens are published, and noted until they are.
   package var tellsTokens = false
   /// How far the live backend's clock may be ahead of Redis'.
   var clockSkew = Event.clockSkew
@@ -39,9 +39,7 @@ package struct RecordOptions: Sendable {
 
   /// Takes notes of what becomes of a segment's pushes.
   /// - Parameter now: ms since 1970.
-  package func notes(
-    of segment: Segment, now: @escaping () -> Int64
-  ) -> OutcomeNotes? {
+  package func notes(of segment: Segment, now: @escaping () -> Int64) -> OutcomeNotes? {
     trace.map { OutcomeNotes($0, isOfStragglers: segment.stragglers != nil, now: now) }
   }
 }

@@ -41,8 +41,7 @@ package final class RecordStage {
     let expiry: Expiry
     switch reply[0].text {
     case "early":
-      throw .clocksDisagree(
-        over: event, ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
+      throw .clocksDisagree(over: event, ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
     case "expired": expiry = .recorded
     case "begun": return .begun
     case "finished": expiry = .alreadyRecorded
@@ -62,9 +61,7 @@ package final class RecordStage {
 
   /// Notes that the first `count` segments of a large event are in Kafka: who takes the event up
   /// again writes the others only.
-  package func published(
-    _ count: Int, of event: Event, now: Int64
-  ) async throws(RecordError) {
+  package func published(_ count: Int, of event: Event, now: Int64) async throws(RecordError) {
     _ = try await run(
       DeadLetterScripts.published, event, now: now,
       arguments: ["published": String(count)])
@@ -160,7 +157,7 @@ extension RecordStage {
   }
 }
 
-/// What `RecordStage.expire` did with a stale event.
+/// The result of `RecordStage.expire` for a stale event.
 package enum Expiry: Sendable, Equatable {
   case recorded
   case alreadyRecorded
@@ -170,7 +167,7 @@ package enum Expiry: Sendable, Equatable {
   case duplicate
 }
 
-/// What became of a segment's tally.
+/// The result of settling a segment.
 package enum Settlement: Sendable, Equatable {
   case recorded(SettledSegment)
   /// Another run has recorded this segment: it is settled all the same.
@@ -204,7 +201,7 @@ package struct SettledSegment: Sendable, Equatable {
 }
 
 extension RecordStage {
-  /// What time it is by Redis' clock, which all workers share, in ms since 1970.
+  /// Redis' clock, which all workers share, in ms since 1970.
   package func time() async throws(RecordError) -> Int64 {
     let reply = try await execute(["TIME"])
     guard reply.count == 2, let seconds = Int64(reply[0].text ?? ""),
@@ -216,7 +213,7 @@ extension RecordStage {
 }
 
 extension RecordStage {
-  /// What a dashboard shows of a worker: fields of `ff:worker:<id>`, which vanish when it beats no
+  /// Writes the fields of `ff:worker:<id>` for dashboards, which vanish when the worker beats no
   /// more. Returns the instance whose fields these took the place of: nil for the first beat.
   @discardableResult
   package func heartbeat(
@@ -225,8 +222,7 @@ extension RecordStage {
     let key = keyspace.worker(id: worker)
     let pipeline = RedisPipeline()
     pipeline.append(["HGET", key, "instance"])
-    pipeline.append(
-      ["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
+    pipeline.append(["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
     pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
     return try await execute(pipeline, to: ["HSET", key]).text
   }
@@ -278,14 +274,14 @@ extension RecordStage {
   }
 }
 
-/// What Apple takes and refuses of each topic and environment, as one lane sees it over time: a
-/// pure machine.
+/// Watches how much Apple takes and refuses of each topic and environment, as one lane sees it over
+/// time: a pure machine.
 ///
 /// It decides whether tokens that Apple calls unusable may be quarantined. A wrong environment or
 /// app makes Apple refuse every token of it, in many small fan-outs as well as in a large one, so
-/// what counts is what Apple takes of the same topic and environment, not how many tokens of one
-/// segment it refuses. Whether tokens may be removed that Apple calls gone is decided for all lanes
-/// together (`RemovalScript`); what this lane has seen of others is reported with them.
+/// Apple's answers for the same topic and environment count, not the number of tokens of one
+/// segment that it refuses. Whether tokens may be removed that Apple calls gone is decided for all
+/// lanes together (`RemovalScript`); this lane reports the answers that it has seen with them.
 struct TokenRemovalJudge: Sendable, Equatable {
   private struct Place: Hashable {
     let topic: String
@@ -301,7 +297,7 @@ struct TokenRemovalJudge: Sendable, Equatable {
     var since: Int64
   }
 
-  /// What is older counts half, and so on: a configuration that was right yesterday proves little.
+  /// Older answers count half, and so on: a configuration that was right yesterday shows little.
   static let halfLifeMilliseconds: Int64 = 10 * 60 * 1000
   /// Topics times environments at most; the least watched one goes.
   static let maximumPlaces = 256

@@ -38,7 +38,7 @@ extension RecordStage {
     keyspace.untold(event: segment.event.id, segment: segment.id)
   }
 
-  /// What is noted of a segment, by whoever worked on it.
+  /// The notes of a segment, by whichever worker.
   package func notes(of segment: Segment) async throws(RecordError) -> [String] {
     let reply = try await execute(["SMEMBERS", untoldKey(segment)])
     return (0..<reply.count).compactMap { reply[$0].text }
@@ -46,9 +46,9 @@ extension RecordStage {
 
   /// Does once more what a worker that is gone has noted, and gathers it in `tally.pendingChanges`.
   ///
-  /// What it had done is known for as long as the users' verdicts live. Later nothing is done any
-  /// more: the device may have been bound again, or restored. A token that is not bound is told
-  /// then: Apple called it unusable, whoever took it out.
+  /// Its work is known for as long as the users' verdicts live. Later nothing is done any more: the
+  /// device may have been bound again, or restored. A token that is not bound is told then: Apple
+  /// called it unusable, whoever took it out.
   package func takeUp(
     _ notes: [String], of segment: Segment, _ tally: SegmentTally, now: Int64
   ) async throws(RecordError) {
@@ -68,14 +68,14 @@ extension RecordStage {
       }
       tally.pendingChanges.add(old, found, of: segment)
     }
-    // What nobody can read is told to nobody.
+    // Notes that nobody can read are told to nobody.
     tally.pendingChanges.notes += notes.filter { VerdictNote($0) == nil }
   }
 
   /// Some seconds less than a receipt lives: clocks differ.
   private static let receiptMilliseconds = Int64(Keyspace.receiptLifetimeSeconds - 30) * 1000
 
-  /// What was gathered has been told.
+  /// Removes notes whose changes are published.
   package func forget(_ notes: [String], of segment: Segment) async throws(RecordError) {
     guard !notes.isEmpty else { return }
     _ = try await execute(["SREM", untoldKey(segment)] + notes)
@@ -98,8 +98,8 @@ extension PendingTokenChanges {
   }
 }
 
-/// What Apple said of a token, as it stands in Redis from before it is written until others were
-/// told: a text of one line for each of its parts, none of which may hold a line break.
+/// Apple's answer about a token, as it stands in Redis from before it is written until it is
+/// published: a text of one line for each of its parts, none of which may hold a line break.
 struct VerdictNote {
   let verdict: TokenVerdict
   /// Ms since 1970.

@@ -4,8 +4,8 @@ import Redis
 import Text
 import Tokens
 
-/// What Apple says of tokens: each user's keys by a script of their own, and the owner of a token
-/// by another.
+/// Writes Apple's answers about tokens: each user's keys by a script of their own, and the owner of
+/// a token by another.
 extension RecordStage {
   /// Writes the verdicts gathered so far, and takes them out of the tally, which says from then on
   /// what came of them. After a transient error repeat it with the same tally.
@@ -32,7 +32,7 @@ extension RecordStage {
     }
   }
 
-  /// Who repeats a segment's verdicts has the same answers.
+  /// A repetition of a segment's verdicts has the same answers.
   static func source(of segment: Segment) -> String { "\(segment.event.id) \(segment.id)" }
 
   /// Writes verdicts when a segment has gathered more than a few round trips' worth of them, so
@@ -57,9 +57,9 @@ extension RecordStage {
     ]
   }
 
-  /// What may be written of the tally's verdicts: nothing of unusable tokens while what Apple
-  /// took of the same topic and environment does not show that our own configuration is right, and
-  /// nothing of tokens that are gone while too many of the answers there say so.
+  /// Decides which of the tally's verdicts may be written: none of unusable tokens while Apple's
+  /// answers for the same topic and environment do not show that our own configuration is right,
+  /// and none of tokens that are gone while too many of the answers there say so.
   private func admission(of tally: SegmentTally) async throws(RecordError) -> VerdictAdmission {
     var admission =
       tally.admission
@@ -156,7 +156,7 @@ extension RecordStage {
   }
 }
 
-/// What was made of Apple's word on a token.
+/// The result of Apple's verdict on a token.
 enum VerdictOutcome: Sendable {
   /// It was not bound.
   case nothing
@@ -174,4 +174,16 @@ extension TokenVerdict.Finding {
     case .unusable(let reason): ["unusable", "", reason.name]
     }
   }
+}
+
+/// The scripts that take tokens out of Redis of which Apple says that they are gone or unusable. A
+/// user and a token have hash tags of their own, and so a script each.
+enum PruneScript {
+  static let prune = RedisScript([
+    SharedLua.permissions, PackageResources.trying_lua, TokenLua.tokenOf, TokenLua.holding,
+    PackageResources.prune_lua,
+  ])
+  static let count = RedisScript(
+    RecordScripts.event
+      + [PackageResources.verdict_counts_lua, PackageResources.count_verdicts_lua])
 }

@@ -2,8 +2,8 @@ import Redis
 
 /// Redis commands of a worker, as docs/redis.md lists them for ACLs.
 package enum WorkerPermissions {
-  /// Each of a worker's commands but for those with which every connection begins. What is made is
-  /// taken away again, or ends by itself.
+  /// Each of a worker's commands but for those with which every connection begins. Keys that they
+  /// make are removed again, or end by themselves.
   package static func commands(_ key: String, _ options: RedisOptions) -> [[String]] {
     let waits = options.replicasToWaitFor > 0 ? [["WAIT", "0", "1"]] : []
     return CommandPermissions.ofScripts(key) + waits + [

@@ -26,8 +26,8 @@ enum BidiControls {
     return removing(unpaired.unending.union(unpaired.others), from: text)
   }
 
-  /// `beginning`, with which `whole` begins, without the controls that end in the rest of it. What
-  /// ends nowhere in the whole is the template's own, and stays.
+  /// `beginning`, with which `whole` begins, without the controls that end in the rest of it. A
+  /// control that ends nowhere in the whole is the template's own, and stays.
   static func beginning(_ beginning: String, of whole: String) -> String {
     let unpaired = Unpaired(of: beginning).unending
     guard !unpaired.isEmpty else { return beginning }
@@ -49,7 +49,7 @@ enum BidiControls {
   private struct Unpaired {
     /// Opened, and nothing ends it.
     var unending: Set<Int> = []
-    /// What ends nothing, and what ended with the isolate around it.
+    /// Controls that end nothing, and those that ended with the isolate around them.
     var others: Set<Int> = []
 
     init(of text: String) {

@@ -86,8 +86,7 @@ package final class PageRendering {
         let own = past?.mayHaveArrived == true ? .rejected(.unanswered) : tally.known(outcome)
         tally.pushes += 1
         tally.count(own)
-        tally.notes?.add(
-          user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
+        tally.notes?.add(user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
       }
       doneBindings = 0
     }
@@ -193,8 +192,7 @@ struct PageValues {
 
   @inline(__always)
   func row(_ recipient: Int) -> RecipientValues {
-    RecipientValues(
-      bytes: bytes, row: fields.map { $0 + recipient * stride }, columns: columns)
+    RecipientValues(bytes: bytes, row: fields.map { $0 + recipient * stride }, columns: columns)
   }
 }
 

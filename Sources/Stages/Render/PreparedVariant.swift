@@ -10,7 +10,7 @@ final class PreparedVariant {
     var field: Int32 = -1
     /// Nil: a text.
     var type: ValueType?
-    /// What stands for an empty value; missing only where there is a type: it is then left out.
+    /// Stands for an empty value; missing only where there is a type: it is then left out.
     var fallback = ByteSlice.missing
     /// Of a value with a type: its key, quoted, with the colon.
     var key = ByteSlice.missing

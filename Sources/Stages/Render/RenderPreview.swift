@@ -1,6 +1,6 @@
 import Model
 
-/// What one recipient would get: for `fanfare render` and for whoever writes templates.
+/// The push of one recipient: for `fanfare render` and for authors of templates.
 package struct RenderPreview: Sendable, Equatable {
   package let headers: PushHeaders
   /// The variant that was chosen, as the template spells it.

@@ -69,8 +69,7 @@ package final class DescriptorSink: LogSink {
     switch status.st_mode & S_IFMT {
     case S_IFSOCK: return .socket
     case S_IFIFO, S_IFCHR:
-      let own = open(
-        "/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      let own = open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
       return own >= 0 ? .reopened(own) : .plain
     default: return .plain
     }

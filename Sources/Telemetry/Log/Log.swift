@@ -1,32 +1,20 @@
 import Synchronization
 import Threads
 
-/// Lines for operators. Cheap to hand around (a pointer and the context's fields), callable from
-/// any thread, never blocking. Neither message nor fields are evaluated when the level is off.
+/// Lines for operators. Cheap to hand around (a pointer), callable from any thread, never blocking.
+/// Neither message nor fields are evaluated when the level is off.
 ///
 /// The message is a constant sentence and the fields carry what varies: repeats are recognised by
 /// the message and by the field `event`. A line of level info or notice that names an event is
 /// always written.
 package struct Log: Sendable {
   private let core: LogCore
-  private let context: LogFields
 
   package init(
     _ options: LogOptions = LogOptions(), sink: any LogSink = DescriptorSink.standardError(),
     clock: LogClock = .system
   ) {
     core = LogCore(options, sink: sink, clock: clock)
-    context = LogFields()
-  }
-
-  private init(core: LogCore, context: LogFields) {
-    self.core = core
-    self.context = context
-  }
-
-  /// The same log whose every line also has these fields.
-  package func with(_ fields: LogFields) -> Log {
-    Log(core: core, context: context.merging(fields))
   }
 
   package func error(
@@ -54,7 +42,7 @@ package struct Log: Sendable {
     _ fields: @autoclosure () -> LogFields = [:]
   ) {
     guard core.isEnabled(level) else { return }
-    core.log(level, message(), context.merging(fields()))
+    core.log(level, message(), fields())
   }
 
   package func isEnabled(_ level: LogLevel) -> Bool { core.isEnabled(level) }
@@ -208,11 +196,11 @@ package struct LogOptions: Sendable {
 }
 
 /// Keeps a message that comes again and again from filling the log: within a window the first few
-/// are written, the rest counted and summed up when the window ends. A pure machine; time is
-/// passed in.
+/// are written, the rest counted and summed up when the window ends. A pure machine; time is passed
+/// in.
 ///
-/// What is said of one event is no repetition of what was said of another: an operator who looks
-/// for one event's lines must find them.
+/// A line about one event does not repeat a line about another: an operator who looks for one
+/// event's lines must find them.
 struct RepeatLimiter {
   struct Key: Hashable {
     let level: LogLevel
@@ -244,7 +232,7 @@ struct RepeatLimiter {
   /// Messages about events, each event for itself. Beyond this many at once all further events
   /// share a message's lines: a fault that hits thousands of events is told, not listed.
   static let maximumEventKeys = 512
-  /// Events' ids are shorter. What is longer shares the message's lines.
+  /// Events' ids are shorter. Longer ones share the message's lines.
   static let maximumEventBytes = 256
 
   private let limit: Int
@@ -304,5 +292,21 @@ struct RepeatLimiter {
     }
     nextEnd = windows.values.map(\.endsAt).min() ?? .max
     return ended.sorted { ($0.message, $0.event ?? "") < ($1.message, $1.event ?? "") }
+  }
+}
+
+/// Counts of a log so far.
+package struct LogStatistics: Sendable, Equatable {
+  /// Lines written, by level.
+  package let written: [LogLevel: Int]
+  /// Lines that the sink did not take.
+  package let dropped: Int
+  /// Repeats that were counted instead of written.
+  package let suppressed: Int
+
+  package init(written: [LogLevel: Int], dropped: Int = 0, suppressed: Int = 0) {
+    self.written = written
+    self.dropped = dropped
+    self.suppressed = suppressed
   }
 }

@@ -106,9 +106,7 @@ struct LogLineWriter {
     return bytes
   }
 
-  private func append(
-    _ value: LogValue, quoting: (String) -> Bool, to line: inout [UInt8]
-  ) {
+  private func append(_ value: LogValue, quoting: (String) -> Bool, to line: inout [UInt8]) {
     switch value {
     case .text(let text) where quoting(text):
       appendQuoted(text, limit: Self.maximumTextBytes, to: &line)

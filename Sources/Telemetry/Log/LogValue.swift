@@ -1,6 +1,6 @@
 import Text
 
-/// What a field may hold. There is no case for raw tokens: a `TokenLabel` is what can be logged of
+/// The value of a field. There is no case for raw tokens: a `TokenLabel` is the loggable form of
 /// one.
 package enum LogValue: Sendable, Equatable {
   case text(String)
@@ -8,11 +8,6 @@ package enum LogValue: Sendable, Equatable {
   case double(Double)
   case bool(Bool)
   case token(TokenLabel)
-
-  /// Bytes from outside; what is not UTF-8 becomes U+FFFD.
-  package static func bytes(_ bytes: UnsafeRawBufferPointer) -> LogValue {
-    .text(String(decoding: bytes.prefix(LogLineWriter.maximumScrubbedBytes * 2), as: UTF8.self))
-  }
 }
 
 extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral,

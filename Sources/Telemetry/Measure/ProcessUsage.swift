@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the operating system says a process has used.
+/// The resources that a process has used, as the operating system reports them.
 package struct ProcessUsage: Sendable, Equatable {
   /// CPU in user mode and in the kernel, all threads, ended ones too.
   package let cpuNanoseconds: UInt64

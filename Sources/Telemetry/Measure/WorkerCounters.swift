@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a worker counts. Sums over its life; never goes down.
+/// A worker's counters. Sums over its life; never go down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsDeadLettered, eventsExpired, eventsDuplicate, eventsResumed
   case eventsStopped, eventsWithoutAudience, streamsEnded
@@ -69,8 +69,7 @@ package struct WorkerSnapshot: Sendable, Equatable {
   package fileprivate(set) var rejections = [Int](
     repeating: 0, count: WorkerCounters.maximumReasons)
   /// By the number of their reason's code.
-  package fileprivate(set) var deadLetters = [Int](
-    repeating: 0, count: WorkerCounters.maximumCodes)
+  package fileprivate(set) var deadLetters = [Int](repeating: 0, count: WorkerCounters.maximumCodes)
 
   package init() {}
 

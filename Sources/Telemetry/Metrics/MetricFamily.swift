@@ -1,6 +1,6 @@
 import Text
 
-/// What a metric is called, and what it means: one family of Prometheus' text.
+/// A metric's name and meaning: one family of Prometheus' text.
 package struct MetricFamily: Sendable, Equatable {
   package enum Kind: String, Sendable {
     /// Only grows; its name ends with `_total`.

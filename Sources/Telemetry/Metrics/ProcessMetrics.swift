@@ -22,8 +22,7 @@ package enum ProcessMetrics {
     _ usage: ProcessUsage, startTime started: Double, _ log: LogStatistics,
     to text: inout PrometheusText
   ) {
-    text.append(
-      logLines, LogLevel.allCases.map { ([$0.name], Double(log.written[$0] ?? 0)) })
+    text.append(logLines, LogLevel.allCases.map { ([$0.name], Double(log.written[$0] ?? 0)) })
     text.append(droppedLogLines, Double(log.dropped))
     text.append(cpu, Double(usage.cpuNanoseconds) / 1_000_000_000)
     text.append(startTime, started)

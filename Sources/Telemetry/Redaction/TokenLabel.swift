@@ -20,3 +20,27 @@ package struct TokenLabel: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { "tok:" + Hexadecimal.text(value, digits: 8) }
 }
+
+/// The key that labels are made with. One per deployment, so that the labels of all its workers
+/// agree and say nothing elsewhere.
+package struct TokenLabelKey: Sendable {
+  let words: (UInt64, UInt64)
+
+  /// For a process that was given none: its labels agree among themselves only.
+  package static func random() -> TokenLabelKey {
+    var generator = SystemRandomNumberGenerator()
+    return TokenLabelKey(words: (generator.next(), generator.next()))
+  }
+
+  /// From a secret of any length, such as a file's content.
+  package init(secret: [UInt8]) {
+    words = secret.withUnsafeBytes {
+      (
+        SipHash.hash($0, key: (0x746F_6B65_6E00_0001, 0x6C61_6265_6C00_0001)),
+        SipHash.hash($0, key: (0x746F_6B65_6E00_0002, 0x6C61_6265_6C00_0002))
+      )
+    }
+  }
+
+  init(words: (UInt64, UInt64)) { self.words = words }
+}

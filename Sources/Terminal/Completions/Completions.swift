@@ -55,6 +55,10 @@ extension Verb {
   }
 }
 
+extension OptionDeclaration {
+  fileprivate var spellings: [String] { ["--\(name)"] + (short.map { ["-\($0)"] } ?? []) }
+}
+
 /// Names for shell functions: letters, digits and underscores.
 func shellIdentifier(_ words: [String]) -> String {
   "_" + words.map { String($0.map { $0 == "-" ? "_" : $0 }) }.joined(separator: "_")
@@ -100,9 +104,7 @@ struct FishCompletions {
         lines.append("      case \(Self.quoted("\(path(chain)) \(verb.name)"))")
         lines.append("        set -a path \(verb.name)")
       }
-      let spellings = program.visibleOptions(at: chain).filter(\.takesValue).flatMap { option in
-        ["--\(option.name)"] + (option.short.map { ["-\($0)"] } ?? [])
-      }
+      let spellings = program.visibleOptions(at: chain).filter(\.takesValue).flatMap(\.spellings)
       guard !spellings.isEmpty else { continue }
       let patterns = spellings.map { Self.quoted("\(path(chain)) \($0)") }
       lines.append("      case \(patterns.joined(separator: " "))")
@@ -253,7 +255,7 @@ struct ZshCompletions {
 
 /// A script for bash 3.2 and later: walks the words before the cursor to find the verb, then
 /// offers what its level takes. Names are lower-case letters, digits and dashes
-/// (`Program.validate`), so they need no quoting.
+/// (a test checks this), so they need no quoting.
 struct BashCompletions {
   let program: Program
 
@@ -297,7 +299,7 @@ struct BashCompletions {
         let next = path(chain + [verb])
         lines.append("      \"\(next)\") path=\"\(next)\" ;;")
       }
-      let spellings = program.visibleOptions(at: chain).filter(\.takesValue).flatMap(Self.spellings)
+      let spellings = program.visibleOptions(at: chain).filter(\.takesValue).flatMap(\.spellings)
       if !spellings.isEmpty {
         let patterns = spellings.map { "\"\(path(chain)) \($0)\"" }.joined(separator: "|")
         lines.append("      \(patterns)) ((index++)) ;;")
@@ -310,7 +312,7 @@ struct BashCompletions {
     var lines: [String] = []
     for chain in program.levels {
       for option in program.visibleOptions(at: chain) where option.takesValue {
-        let patterns = Self.spellings(option).map { "\"\(path(chain)) \($0)\"" }
+        let patterns = option.spellings.map { "\"\(path(chain)) \($0)\"" }
         lines.append(
           "    \(patterns.joined(separator: "|"))) \(Self.reply(option.kind)) return ;;")
       }
@@ -348,9 +350,5 @@ struct BashCompletions {
 
   private static func words(_ words: [String]) -> String {
     #"COMPREPLY=($(compgen -W ""# + words.joined(separator: " ") + #"" -- "$current"));"#
-  }
-
-  private static func spellings(_ option: OptionDeclaration) -> [String] {
-    ["--\(option.name)"] + (option.short.map { ["-\($0)"] } ?? [])
   }
 }

@@ -43,3 +43,20 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
 package protocol DeclaredArgument: Sendable {
   var declaration: ArgumentDeclaration { get }
 }
+
+/// A positional argument as help, the parser and completions see it.
+package struct ArgumentDeclaration: Sendable {
+  package let name: String
+  package let kind: ValueKind
+  package let help: String
+  package let defaultText: String?
+  package let isRequired: Bool
+  /// Takes all that is left; only the last argument of a verb may.
+  package let takesRest: Bool
+  package let check: @Sendable (String) throws(ValueRefusal) -> Void
+
+  var usage: String {
+    let plain = takesRest ? "<\(name)>..." : "<\(name)>"
+    return isRequired ? plain : "[\(plain)]"
+  }
+}

@@ -6,19 +6,19 @@ package struct OptionDeclaration: Sendable {
   package let kind: ValueKind
   let valueName: String
   package let help: String
-  let defaultText: String?
+  package let defaultText: String?
   /// The environment variable or configuration key that says the same, as a hint for readers of
   /// help.
   package let environment: String?
   package let isRequired: Bool
   let isRepeatable: Bool
   package let isHidden: Bool
-  let check: @Sendable (String) throws(ValueRefusal) -> Void
+  package let check: @Sendable (String) throws(ValueRefusal) -> Void
 
   var takesValue: Bool { kind != .flag }
 }
 
-/// What can be in a verb's list of options: an `Option` of any type.
+/// An element of a verb's list of options: an `Option` of any type.
 package protocol DeclaredOption: Sendable {
   var declaration: OptionDeclaration { get }
 }

@@ -1,6 +1,7 @@
 import Text
 
-/// What an option or an argument takes: enough for help and completions to speak of it.
+/// The kind of value that an option or an argument takes: enough for help and completions to speak
+/// of it.
 package enum ValueKind: Sendable, Equatable {
   case flag
   case text
@@ -32,7 +33,7 @@ package enum ValueKind: Sendable, Equatable {
     }
   }
 
-  /// What stands for the value in usage lines when the declaration gives no name.
+  /// Stands for the value in usage lines when the declaration gives no name.
   var placeholder: String {
     switch self {
     case .flag: ""

@@ -42,9 +42,7 @@ package struct ProgressLine {
   }
 
   /// Takes the count so far and draws when it is time. Cheap when it is not.
-  package mutating func update(
-    done: Int, total: Int? = nil, note: String = "", at now: UInt64
-  ) {
+  package mutating func update(done: Int, total: Int? = nil, note: String = "", at now: UInt64) {
     guard !isFinished else { return }
     self.done = done
     if let total { self.total = total }

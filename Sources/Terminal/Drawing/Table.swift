@@ -19,8 +19,7 @@ package struct Table: Sendable {
 
   /// Missing cells are empty, surplus ones are dropped.
   package mutating func add(_ cells: [String]) {
-    rows.append(
-      columns.indices.map { $0 < cells.count ? TextLayout.printable(cells[$0]) : "" })
+    rows.append(columns.indices.map { $0 < cells.count ? TextLayout.printable(cells[$0]) : "" })
   }
 
   package func write(to console: Console) {

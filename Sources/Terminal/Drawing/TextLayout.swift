@@ -1,5 +1,5 @@
-/// Fitting text into cells. What comes from outside passes `printable` first, so that no name can
-/// move the cursor, colour the screen or turn the line around.
+/// Fitting text into cells. Text from outside passes `printable` first, so that no name can move
+/// the cursor, colour the screen or turn the line around.
 package enum TextLayout {
   /// Control characters and those that reorder text become U+FFFD; a tab or a line break becomes a
   /// space.

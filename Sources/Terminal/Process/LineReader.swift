@@ -1,4 +1,5 @@
 import Glibc
+import Threads
 
 /// A file or standard input, read line by line; memory is bounded by the longest line allowed.
 package struct LineReader: ~Copyable {
@@ -36,7 +37,8 @@ package struct LineReader: ~Copyable {
       isOwned = false
       return
     }
-    // Who can be interrupted does not wait here for somebody to write to a pipe, but below.
+    // A reader that can be interrupted does not wait here for somebody to write to a pipe, but
+    // below.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | (signals == nil ? 0 : O_NONBLOCK))
     isOwned = true
     guard descriptor >= 0 else {
@@ -132,5 +134,23 @@ extension LineReader {
     } catch {
       throw CommandFailure(error)
     }
+  }
+}
+
+/// Lines that are opened on one thread and read on a loop's.
+package final class SharedLines: Sendable {
+  private let reader: ThreadLock<LineReader>
+
+  package init(
+    _ path: String, maximumLineBytes: Int, until signals: StopSignals
+  ) throws(CommandFailure) {
+    reader = ThreadLock(
+      try LineReader.opened(path, maximumLineBytes: maximumLineBytes, until: signals))
+  }
+
+  package var number: Int { reader.withLock { $0.number } }
+
+  package func next() throws(CommandFailure) -> LineReader.Line? {
+    try reader.withLock { (reader) throws(CommandFailure) in try reader.nextLine() }
   }
 }

@@ -1,8 +1,8 @@
 import Glibc
 import Threads
 
-/// A file that is there as long as something is true, for probes and scripts. What an earlier
-/// process left behind when it was killed goes at once. Called from any thread.
+/// A file that is there as long as something is true, for probes and scripts. A file that an
+/// earlier process left behind when it was killed goes at once. Called from any thread.
 package final class ReadyFile: Sendable {
   private let path: String
   private struct State {
@@ -32,7 +32,7 @@ package final class ReadyFile: Sendable {
     return nil
   }
 
-  /// What went wrong, or nil. Nothing after `end`, and not before it is healthy.
+  /// The error, or nil. Nothing after `end`, and not before it is healthy.
   package func appear() -> String? {
     state.withLock { state in
       state.isReady = true
@@ -47,7 +47,7 @@ package final class ReadyFile: Sendable {
     }
   }
 
-  /// It goes while something is wrong, and comes back when that is over. What went wrong with the
+  /// It goes while something is wrong, and comes back when that is over. Returns the error of the
   /// file, or nil.
   package func keep(isHealthy: Bool) -> String? {
     state.withLock { state in

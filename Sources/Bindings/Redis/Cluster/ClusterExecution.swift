@@ -28,7 +28,7 @@ final class ClusterExecution {
     .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
   }
 
-  /// What a node gets: the caller's own pipeline when it is all of it.
+  /// The pipeline of a node: the caller's own when the node gets all of it.
   func pipeline(of part: ClusterRouting.Part) -> RedisPipeline {
     if part.commands.count == routing.commands.count, !part.isAsking { return pipeline }
     let bytes = part.commands.reduce(0) { $0 + routing.commands[$1].bytes.count + 32 }

@@ -21,7 +21,7 @@ package struct ClusterMap: Equatable {
     return owner == Self.nobody ? nil : Int(owner)
   }
 
-  /// What a MOVED says. A node too many is left out: the next MOVED says it again.
+  /// Follows a MOVED. A node too many is left out: the next MOVED says it again.
   mutating func move(_ slot: Int, to endpoint: Endpoint) {
     guard owners.indices.contains(slot), let master = place(of: endpoint) else { return }
     owners[slot] = UInt16(master)
@@ -63,9 +63,9 @@ extension ClusterMap {
     }
   }
 
-  /// What CLUSTER SLOTS answers: `[first, last, [host, port, id, more], replica…]` for each range.
-  /// `answering` is the node that was asked: a node that does not know its own address means the
-  /// one it was reached at.
+  /// Reads the reply to CLUSTER SLOTS: `[first, last, [host, port, id, more], replica…]` for each
+  /// range. `answering` is the node that was asked: a node that does not know its own address means
+  /// the one it was reached at.
   package init(slots reply: RedisReply, from answering: Endpoint) throws(RedisError) {
     self.init()
     if let error = reply.error { throw Self.refusal(error, answering) }

@@ -83,7 +83,7 @@ final class ClusterNodes {
     }
   }
 
-  /// What waits for nodes that cannot be reached is sent elsewhere, where the map has changed.
+  /// Sends pipelines that wait for unreachable nodes elsewhere, where the map has changed.
   func giveBackWaitingForLost() {
     for connection in all where connection.lastFailure != nil {
       connection.giveBackWaiting()

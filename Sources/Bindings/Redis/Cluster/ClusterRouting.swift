@@ -123,9 +123,7 @@ struct ClusterRouting {
     for (position, command) in part.commands.enumerated() {
       gathered.set(command, to: position, of: source)
     }
-    guard missing.isEmpty else {
-      return [.send(atMaster(part, missing.map { part.commands[$0] }))]
-    }
+    guard missing.isEmpty else { return [.send(atMaster(part, missing.map { part.commands[$0] }))] }
     pending -= 1
     return []
   }
@@ -217,7 +215,7 @@ struct ClusterRouting {
     }
   }
 
-  /// What the whole pipeline ended with. Nothing that was done may look as if it were not.
+  /// The error of the whole pipeline. No command that was done may look as if it were not.
   private var failure: RedisError? {
     guard let first = failures.first else { return nil }
     if let large = failures.first(where: { $0.code == .replyTooLarge }) { return large }
@@ -239,7 +237,7 @@ extension RedisErrorReply.Kind {
   }
 }
 
-/// What a node says of a command that it did not do because its slot is, or is going, elsewhere.
+/// A node's error for a command that it did not do because the slot is, or is going, elsewhere.
 package enum ClusterRedirect: Equatable {
   /// The slot is the other node's, for good. No endpoint: a node whose name is not known.
   case moved(slot: Int, to: Endpoint?)

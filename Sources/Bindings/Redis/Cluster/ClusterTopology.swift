@@ -57,7 +57,7 @@ final class ClusterTopology {
 
   // MARK: what is known
 
-  /// What keeps a part of the keys from us.
+  /// Why a part of the keys cannot be reached.
   var lastFailure: RedisError? {
     guard !map.isEmpty else { return mapFailure }
     for master in map.masters {
@@ -69,7 +69,7 @@ final class ClusterTopology {
   /// Nil before there is a map.
   var state: RedisClusterState? { map.isEmpty ? nil : RedisClusterState(map) }
 
-  /// What is to be done for an execution now; redirects that it met correct the map.
+  /// The next step of an execution; redirects that it met correct the map.
   func route(
     _ execution: ClusterExecution, _ event: ClusterRouting.Event
   ) -> [ClusterRouting.Action] {

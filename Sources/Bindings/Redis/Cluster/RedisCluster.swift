@@ -64,7 +64,7 @@ final class RedisCluster {
   /// Every slot is served, and no node that was needed is out of reach.
   var isConnected: Bool { !topology.map.isEmpty && lastFailure == nil }
 
-  /// What keeps a part of the keys from us.
+  /// Why a part of the keys cannot be reached.
   var lastFailure: RedisError? { topology.lastFailure }
 
   /// Why commands would wait now; nil: nodes have answered.
@@ -119,7 +119,7 @@ final class RedisCluster {
 
   private func send(_ part: ClusterRouting.Part, of execution: ClusterExecution) {
     let remaining = execution.remaining(at: loop.now)
-    // What has little time left would take the whole connection with it when that is over.
+    // A part with little time left would take the whole connection with it when that is over.
     guard part.round == 0 || remaining > execution.timeout / 10 else {
       return step(execution, .outOfTime(part))
     }
@@ -193,8 +193,7 @@ final class RedisCluster {
     var sent: [Execution] = []
     var connections: [RedisConnection] = []
     for master in masters {
-      let replies = RedisReplies(
-        expecting: pipeline.count, maximumBytes: options.maximumReplyBytes)
+      let replies = RedisReplies(expecting: pipeline.count, maximumBytes: options.maximumReplyBytes)
       sent.append(Execution(pipeline, replies, timeout: rest))
       connections.append(try nodes.connection(to: master.endpoint))
     }

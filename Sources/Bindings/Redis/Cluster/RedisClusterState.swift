@@ -1,4 +1,6 @@
-/// Who serves a cluster's slots, for people.
+import Transport
+
+/// The nodes that serve a cluster's slots, for people.
 package struct RedisClusterState: Sendable {
   package let masters: [(master: RedisMaster, slots: Int)]
   /// Slots that nobody serves, such as `0-99, 5461`; nil when all are served.
@@ -19,4 +21,13 @@ package struct RedisClusterState: Sendable {
     }
     return (shown + (ranges.count > 8 ? ["…"] : [])).joined(separator: ", ")
   }
+}
+
+/// A server that commands without a key can be sent to.
+package struct RedisMaster: Sendable, Hashable, CustomStringConvertible {
+  let endpoint: Endpoint
+
+  init(_ endpoint: Endpoint) { self.endpoint = endpoint }
+
+  package var description: String { "\(endpoint)" }
 }

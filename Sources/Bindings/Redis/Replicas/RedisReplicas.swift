@@ -91,7 +91,7 @@ final class RedisReplicas {
       connection.close()
     }
     for endpoint in lag.replicas.map(\.endpoint) where connections[endpoint] == nil {
-      // What keeps one from being used is told of when nobody is left: see `tell`.
+      // Why a replica is not used is logged when none is left: see `tell`.
       let connection = RedisConnection(
         options: options.at(endpoint), purpose: purpose, loop: loop, log: { _ in },
         random: master.random)
@@ -146,7 +146,7 @@ final class RedisReplicas {
       {
         replica.handle(.lost(RedisError(refusal, quotes: false)))
       }
-      // What has little time left would take the master's connection with it when that is over.
+      // A read with little time left would take the master's connection with it when that is over.
       let passed = self.loop.clock &- began
       let isLate = passed >= timeout.nanoseconds / 10 * 9
       then(isLate && answer.needsMaster ? .failed(Self.late(name)) : answer)
@@ -170,8 +170,7 @@ final class RedisReplicas {
     switch answer {
     case .failed(let error): throw error
     case .none:
-      return try await master.execute(
-        pipeline, timeout: rest, maximumReplyBytes: maximumReplyBytes)
+      return try await master.execute(pipeline, timeout: rest, maximumReplyBytes: maximumReplyBytes)
     case .whole(let missing):
       guard !missing.isEmpty, let lacking = pipeline.selecting(missing) else { return replies }
       let others = try await master.execute(
@@ -242,10 +241,10 @@ final class RedisReplicas {
   }
 }
 
-/// What the replies of a replica are worth.
+/// Whether the replies of a replica may be used.
 enum ReplicaAnswer: Equatable {
-  /// All replies are there. What the replica does not have (`missing`) only the master knows: it
-  /// may be new, or a slot on the move has taken it along.
+  /// All replies are there. Only the master knows keys that the replica lacks (`missing`): they may
+  /// be new, or moved away with their slot.
   case whole(missing: [Int])
   /// The master would not answer it better, or there is no time left to ask it.
   case failed(RedisError)
@@ -321,7 +320,7 @@ struct ReplicaLag {
     let offset: Int64
   }
 
-  /// Who is further behind is not read from.
+  /// A replica that lags more is not read from.
   let limit: Duration
   private(set) var history: String?
   /// As the master named them last.
@@ -352,7 +351,7 @@ struct ReplicaLag {
     replicas = []
   }
 
-  /// Who has so much lacks nothing older than this. Nil: it is further behind than we remember.
+  /// A replica with so much lacks nothing older than this. Nil: it lags more than we remember.
   func lag(at offset: Int64, now: UInt64) -> Duration? {
     samples.last { $0.offset <= offset }.map { Self.time(from: $0.askedAt, to: now) }
   }

@@ -1,6 +1,6 @@
 import Transport
 
-/// What INFO replication says: whose writes a server has, how many of them, and who copies them.
+/// The reply to INFO replication: whose writes a server has, how many of them, and who copies them.
 package struct ReplicationReport: Equatable {
   struct Replica: Equatable {
     let endpoint: Endpoint

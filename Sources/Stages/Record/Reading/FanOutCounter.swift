@@ -1,4 +1,4 @@
-/// What is counted of a fan-out, by its name in the event's hash, the statistics and the log. Of
+/// The counters of a fan-out, by their names in the event's hash, the statistics and the log. Of
 /// single reasons and rules there is more: `rejected:<Reason>`, `suppressed:<rule>`.
 package enum FanOutCounter: String, CaseIterable, Sendable {
   case segments, published, settled, stragglers, waiting
@@ -20,15 +20,15 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
   /// Every push that was counted has one of these.
   package static let outcomes: [Self] = [.accepted, .rejected, .expired, .cancelled, .suppressed]
 
-  /// What "fan-out done" says: always the first, the others where they are. `fan_out_end.lua` has
-  /// these names again, and `event.lua` those that are summarized.
+  /// The figures of the line "fan-out done": always the first, the others where they are.
+  /// `fan_out_end.lua` has these names again, and `event.lua` those that are summarized.
   static let figures: [Self] =
     [.recipients, .pushes] + outcomes + [.retried, .stragglers]
   static let rareFigures: [Self] = [.unread, .deadLettered, .forgotten]
-  /// What comes with them where it is, for whoever reckons how long it took. Ms since 1970.
+  /// The times beside them where they are, to reckon how long it took. Ms since 1970.
   package static let times: [Self] = [.started, .firstPush, .done]
 
-  /// What the summary in `ff:{stats}:events` takes from the event's hash as it is.
+  /// The fields that the summary in `ff:{stats}:events` takes from the event's hash as they are.
   static let summarized: [Self] =
     [.segments, .stragglers, .deadLettered, .recipients, .pushes]
     + outcomes.filter { $0 != .rejected }
@@ -36,4 +36,10 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
       .retried, .pruned, .quarantined, .skipped, .unread, .started, .firstPush, .lastPush, .done,
       .forgotten,
     ]
+}
+
+/// One counter of a fan-out's hash.
+package struct FanOutFigure: Sendable, Equatable {
+  package let name: String
+  package let count: Int
 }

@@ -1,6 +1,6 @@
 import Model
 
-/// What the hash of an event says. A counter that is missing or not a number is 0.
+/// The hash of an event. A counter that is missing or not a number is 0.
 package struct FanOutStatus: Sendable, Equatable {
   package enum State: String, Sendable {
     case running, done, expired
@@ -20,11 +20,11 @@ package struct FanOutStatus: Sendable, Equatable {
   package let duplicate: String
   /// Of which pushes it is kept what became of them: `failures` or `all`; empty: of none.
   package let trace: String
-  /// What somebody said of it; nil while nothing stops it.
+  /// An operator's pause or cancellation; nil while nothing stops it.
   package let brake: Brake?
   /// Why, in words.
   package let brakeReason: String
-  /// What stood in the way of pushes when they became stragglers last; empty when nothing did.
+  /// The obstacle of pushes when they became stragglers last; empty when there was none.
   package let obstacle: String
   /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
   package let numbers: [String: Int]
@@ -46,7 +46,7 @@ package struct FanOutStatus: Sendable, Equatable {
     numbers = fields.compactMapValues { Int($0) }
   }
 
-  /// What is no number, by the names that programs are given.
+  /// The fields that are no numbers, by the names that programs are given.
   package var texts: [(name: String, text: String)] {
     [
       ("state", state.rawValue), ("brake", brake?.rawValue ?? ""), ("brake_why", brakeReason),

@@ -1,7 +1,7 @@
 import Keyspace
 import Redis
 
-/// What is counted beside the fan-outs: dead letters, and the counters of all time as a series.
+/// Counts dead letters beside the fan-outs, and reads the counters of all time as a series.
 extension RecordStage {
   /// Adds to the statistics how many records went to the dead letters, by the code of the reason.
   /// Counted once, however often it is called with the same receipt within ten minutes: the

@@ -1,7 +1,7 @@
 import Keyspace
 import Model
 
-/// What was noted of a push, or of a user to whom nothing was sent.
+/// The note of a push, or of a user to whom nothing was sent.
 package struct TracedPush: Sendable, Equatable {
   /// 0: it is about all of the user's devices. See `DeviceMark`.
   package let device: UInt32
@@ -35,7 +35,7 @@ package struct TracedPush: Sendable, Equatable {
 }
 
 extension RecordStage {
-  /// What was noted of a user's pushes.
+  /// The notes of a user's pushes.
   /// - Parameters:
   ///   - status: of the event, read before.
   ///   - segment: in which the user's pushes are, stragglers apart.
@@ -73,7 +73,7 @@ extension RecordStage {
   }
 }
 
-/// What Redis holds of one user and one event.
+/// Redis' data about one user and one event.
 package struct UserOutcomes: Sendable, Equatable {
   package var pushes: [TracedPush] = []
   /// Whether the user's segment is.

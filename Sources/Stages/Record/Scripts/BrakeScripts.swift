@@ -2,9 +2,9 @@ import Keyspace
 import Model
 import Redis
 
-/// The script by which somebody stops a fan-out, or lets it go on. What it writes is the field
-/// `brake` of the event's hash: who claims a segment is told in the same script, and who works on
-/// one looks every second.
+/// The script by which somebody stops a fan-out, or lets it go on. It writes the field `brake` of
+/// the event's hash: a worker that claims a segment is told in the same script, and one that works
+/// on a segment looks every second.
 enum BrakeScripts {
   static let set = RedisScript([SharedLua.permissions, PackageResources.brake_lua])
 }
@@ -36,8 +36,8 @@ extension RecordStage {
     }
   }
 
-  /// What stops each of the fan-outs; nil where nothing does. Those of which Redis did not say are
-  /// left out.
+  /// The pause or cancellation of each fan-out; nil where there is none. Those of which Redis did
+  /// not say are left out.
   package func brakes(of events: [String]) async throws(RecordError) -> [String: Brake?] {
     let replies = try await ask(ofEach: events) { ["HGET", $0, "brake"] }
     var brakes: [String: Brake?] = [:]

@@ -4,7 +4,7 @@ import Redis
 /// The scripts that decide who works on a segment. Time is Redis' own, so that workers whose clocks
 /// differ agree on the end of a claim (`clock.lua`).
 enum ClaimScripts {
-  /// Who may work on a segment.
+  /// Decide which worker may work on a segment.
   static let rules = [PackageResources.clock_lua, PackageResources.claims_lua]
 
   static let claim = RedisScript(

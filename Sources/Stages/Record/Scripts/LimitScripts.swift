@@ -12,9 +12,7 @@ extension RecordStage {
   /// - Parameter pushes: as many as would be used.
   /// - Returns: how many may be sent; none were taken where it throws an error, unless only the
   ///   answer was lost.
-  package func lease(
-    _ pushes: Int, of limit: PushLimit
-  ) async throws(RecordError) -> Int {
+  package func lease(_ pushes: Int, of limit: PushLimit) async throws(RecordError) -> Int {
     let key =
       switch limit.subject {
       case .app(let name): keyspace.limit(app: name)

@@ -2,7 +2,7 @@ import Keyspace
 import Model
 import Redis
 
-/// What `notes.lua` takes, which keeps what became of single pushes in the same step as the
+/// The arguments of `notes.lua`, which keeps the outcomes of single pushes in the same step as the
 /// counters of their segment.
 struct NotesCall {
   var keys: [String] = []
@@ -12,9 +12,7 @@ struct NotesCall {
 
 extension NotesCall {
   /// For a script that has `known` keys besides. Nothing where nothing is kept.
-  init(
-    of tally: SegmentTally, _ segment: Segment, maximum: Int, known: Int, _ keyspace: Keyspace
-  ) {
+  init(of tally: SegmentTally, _ segment: Segment, maximum: Int, known: Int, _ keyspace: Keyspace) {
     guard let notes = tally.notes, !notes.all.isEmpty || notes.omitted > 0 else { return }
     var places: [Int: Int] = [:]
     // By bytes: two that are written differently are two, also where they look alike.
@@ -24,8 +22,7 @@ extension NotesCall {
       let user = Array(notes.bytes[note.user])
       let text = Self.text(of: note, notes.level)
       if users[user] == nil {
-        let part = Keyspace.tracePart(
-          of: notes.bytes.string(note.user), segments: segment.count)
+        let part = Keyspace.tracePart(of: notes.bytes.string(note.user), segments: segment.count)
         if places[part] == nil {
           keys.append(keyspace.trace(event: segment.event.id, part: part))
           places[part] = known + keys.count

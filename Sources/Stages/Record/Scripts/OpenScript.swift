@@ -87,7 +87,7 @@ extension RecordStage {
   }
 }
 
-/// What `RecordStage.open` found out about an event.
+/// The result of `RecordStage.open` for an event.
 package enum OpenResult: Sendable, Equatable {
   /// Not seen before.
   case new

@@ -46,8 +46,8 @@ extension RecordStage {
       ])
   }
 
-  /// Events of one kind are not sent in quick succession. Who names users means just those, and
-  /// just now: such events hold back none, and are held back by none.
+  /// Events of one kind are not sent in quick succession. An event that names users means just
+  /// those, and just now: such events hold back none, and are held back by none.
   private static func kind(of event: Event) -> String {
     switch event.audience {
     case .followers: "\(event.app):\(event.template)"
@@ -60,9 +60,7 @@ extension RecordStage {
   /// come. Safe to repeat.
   ///
   /// - Returns: the ids of those that this call has cancelled.
-  package func endStream(
-    _ end: StreamEnd, now: Int64
-  ) async throws(RecordError) -> [String] {
+  package func endStream(_ end: StreamEnd, now: Int64) async throws(RecordError) -> [String] {
     let reply = try await evaluate(
       StreamerScripts.end, keys: [keyspace.streamer(id: end.streamer)],
       arguments: [

@@ -20,9 +20,7 @@ extension RecordStage {
   /// of `now`.
   /// - Returns: how many counters could not be added to.
   @discardableResult
-  func add(
-    _ sums: RedisReply, of event: String, now: Int64
-  ) async throws(RecordError) -> Int {
+  func add(_ sums: RedisReply, of event: String, now: Int64) async throws(RecordError) -> Int {
     guard sums.count > 0 else { return 0 }
     let reply: RedisReply
     do {
@@ -40,7 +38,7 @@ extension RecordStage {
           "maximum_entries": String(Keyspace.statsEventsMaximumEntries),
         ], list: (0..<sums.count).map { sums[$0].text ?? "" }, isLasting: true)
     } catch {
-      // What Redis never takes holds up no segment.
+      // Sums that Redis never takes hold up no segment.
       guard error.code == .redis(.unsupported) || error.code == .redis(.wrongType) else {
         throw error
       }

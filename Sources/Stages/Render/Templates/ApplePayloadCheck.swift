@@ -1,7 +1,8 @@
 import Model
 
-/// What Apple takes in `aps` ("Generating a remote notification", "Payload key reference"): an
-/// unknown key is passed over by the device, a wrong type or value makes it pass over the push.
+/// The keys that Apple takes in `aps` ("Generating a remote notification", "Payload key
+/// reference"): an unknown key is passed over by the device, a wrong type or value makes it pass
+/// over the push.
 struct ApplePayloadCheck {
   let findings: TemplateFindings
 
@@ -110,7 +111,7 @@ struct ApplePayloadCheck {
     }
   }
 
-  /// What the value must be, unless it is that.
+  /// The rule that the value breaks; nil where it keeps it.
   private func complaint(about value: TemplateSource.Value, _ rule: Rule) -> String? {
     switch (rule, value) {
     case (.text, .string), (.words, .string), (.words, .map), (.map, .map), (.boolean, .boolean),

@@ -56,9 +56,7 @@ struct LocalesReader {
     var texts: [String: TemplateLocales.Text] = [:]
     for (key, entry) in findings.unique(entries) {
       guard let text = findings.string(entry.value, "the text '\(key)' of locale \(locale.key)")
-      else {
-        continue
-      }
+      else { continue }
       let parsed = findings.parse(text, at: entry.value.place)
       for case .placeholder(let placeholder) in parsed.parts where placeholder.namespace == .text {
         findings.report(

@@ -182,9 +182,7 @@ struct ActivityStateCheck {
     }
   }
 
-  private func check(
-    _ text: String, at place: TemplateSource.Place, key: String, path: String
-  ) {
+  private func check(_ text: String, at place: TemplateSource.Place, key: String, path: String) {
     let parsed = TemplateText(text)
     if parsed.isLiteral {
       guard let type = Self.type(ofText: text) else { return }
@@ -222,7 +220,7 @@ struct ActivityStateCheck {
     "duration", "elapsed", "remaining", "timestamp", "price", "amount",
   ]
 
-  /// What a member of such a name usually is: `isLive`, `viewer_count`, `startedAt`.
+  /// The usual type of a member with such a name: `isLive`, `viewer_count`, `startedAt`.
   private static func type(named name: String) -> ValueType? {
     let words = words(of: name)
     guard let first = words.first, let last = words.last else { return nil }

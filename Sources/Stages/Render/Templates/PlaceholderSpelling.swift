@@ -31,9 +31,7 @@ struct PlaceholderSpelling {
     }
   }
 
-  private func meant(
-    by placeholder: TemplateText.Placeholder, _ counts: [String: Int]
-  ) -> String? {
+  private func meant(by placeholder: TemplateText.Placeholder, _ counts: [String: Int]) -> String? {
     let usual = Self.usual[placeholder.namespace] ?? []
     guard !usual.contains(placeholder.name) else { return nil }
     let prefix = "\(placeholder.namespace.rawValue)."
@@ -64,7 +62,7 @@ struct PlaceholderSpelling {
     return nil
   }
 
-  /// What other template languages have behind a bar.
+  /// Whether other template languages have this behind a bar.
   static func isNoFallback(_ fallback: String) -> Bool {
     let word = fallback.drop { $0 == " " }
     return word.hasPrefix("default:") || word.hasPrefix("default(")

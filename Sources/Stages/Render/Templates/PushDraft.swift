@@ -1,6 +1,6 @@
 import Model
 
-/// What a template says of its push, as far as the rules of its push type ask.
+/// The parts of a template that the rules of its push type ask about.
 struct PushDraft {
   let type: PushType
   /// Nil: the template leaves it to us.

@@ -1,7 +1,7 @@
 import Model
 
-/// What Apple asks of a push of one type beyond the keys and types of `aps`: a row of a table, with
-/// the page that says it. What a page only recommends, or what we only half know, is a warning.
+/// Apple's demands on a push of one type beyond the keys and types of `aps`: a row of a table, with
+/// the page that says it. A recommendation, or a demand that we only half know, is a warning.
 struct PushTypeRule: Equatable, Sendable {
   /// When a rule of its type is asked.
   enum Condition: Equatable, Sendable {
@@ -65,7 +65,7 @@ struct PushTypeRule: Equatable, Sendable {
 }
 
 extension PushType {
-  /// What is sent when the template does not say: 10, unless a rule wants another.
+  /// The priority where the template sets none: 10, unless a rule wants another.
   package var usualPriority: Int {
     for case .priority(let priority) in PushTypeRule.demands(on: self) { return priority }
     return 10

@@ -1,4 +1,4 @@
-/// What Render says when a template, or an event for it, cannot be used.
+/// Render's error for a template, or an event for it, that cannot be used.
 package struct RenderError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable {
     /// The template file breaks a rule; `problems` lists every one.

@@ -19,7 +19,7 @@ package struct Template: Sendable {
   let table: LocaleTable
   /// One per locale.
   let variants: [[Piece]]
-  /// What is allowed and looks like a mistake, in the order of the file.
+  /// Parts that are allowed and look like mistakes, in the order of the file.
   package private(set) var warnings: [RenderError.Problem] = []
 
   /// A stretch of the payload.

@@ -1,5 +1,5 @@
-/// What is found wrong in a template file while it is compiled, and the reading of it that may find
-/// something. Confined to one compilation, whose parts share it.
+/// The mistakes found in a template file while it is compiled, and the reading that finds them.
+/// Confined to one compilation, whose parts share it.
 final class TemplateFindings {
   let source: TemplateSource
   private(set) var problems: [RenderError.Problem] = []

@@ -52,7 +52,7 @@ package struct TemplateSource: Sendable, Equatable {
     }
   }
 
-  /// What events call it: the file's name without its ending, 1…64 bytes of `[a-z0-9-]`.
+  /// The template's name in events: the file's name without its ending, 1…64 bytes of `[a-z0-9-]`.
   package let name: String
   /// The file, as messages should show it.
   package let file: String

@@ -27,7 +27,7 @@ struct TemplateText: Equatable {
 
     /// As `Event.fields` spells it.
     var path: String { "\(namespace.rawValue).\(name)" }
-    /// What it becomes alone in the payload; nil: a text.
+    /// Its type alone in the payload; nil: a text.
     var type: ValueType? {
       switch keyword {
       case .number: isBadge ? .wholeNumber : .number
@@ -50,7 +50,7 @@ struct TemplateText: Equatable {
   static let maximumNameBytes = 64
 
   private(set) var parts: [Part] = []
-  /// What is wrong with the text, one message each; such parts are left out.
+  /// The faults of the text, one message each; such parts are left out.
   private(set) var faults: [String] = []
 
   /// The one placeholder that the text is.

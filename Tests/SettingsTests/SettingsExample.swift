@@ -1,7 +1,11 @@
+import Text
+
+@testable import Settings
+
 /// The example configuration: every key with its meaning, bounds, unit and default, written from
 /// the table.
-package enum SettingsExample {
-  package static func render() -> String {
+enum SettingsExample {
+  static func render() -> String {
     var lines = header
     var open: [Substring] = []
     for key in SettingTable.keys {
@@ -61,5 +65,37 @@ package enum SettingsExample {
       line += " \(word)"
     }
     return lines + [line]
+  }
+}
+
+extension SettingKind {
+  /// The value as it is written in YAML.
+  fileprivate func yaml(_ value: SettingValue) -> String {
+    switch value {
+    case .text(let text): YAMLText.scalar(text)
+    case .integer(let number):
+      if case .size = self { SizeText.text(number) } else { String(number) }
+    case .duration(let duration): DurationText.text(duration)
+    case .bool(let flag): flag ? "true" : "false"
+    case .list(let items): "[" + items.map(JSONString.quoted).joined(separator: ", ") + "]"
+    case .map(let entries):
+      "{"
+        + entries.sorted { $0.key < $1.key }
+        .map { "\(YAMLText.scalar($0.key)): \(JSONString.quoted($0.value))" }.joined(
+          separator: ", ")
+        + "}"
+    }
+  }
+}
+
+private enum YAMLText {
+  /// Plain where YAML reads it back as the same text, else in double quotes.
+  static func scalar(_ text: String) -> String {
+    let isPlain =
+      text.utf8.allSatisfy { byte in
+        byte.isASCIIWord || [0x2D, 0x2E, 0x2F, 0x5F].contains(byte)
+      } && text.utf8.first.map { $0 >= 0x41 } == true
+    let isWord = ["true", "false", "null", "yes", "no", "on", "off"].contains(text.lowercased())
+    return isPlain && !isWord ? text : JSONString.quoted(text)
   }
 }

@@ -1,4 +1,0 @@
-/// Why a server cannot listen.
-package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
-  package let description: String
-}
