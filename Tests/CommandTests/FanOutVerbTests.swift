@@ -107,6 +107,6 @@ import Testing
     #expect(try brake() == "cancelled")
     try begin("e2", state: "done")
     #expect(try fanOut("pause", "e2").code == 1)
-    #expect(try fanOut("pause", "e3").code == 1)
+    #expect(try fanOut("pause", "e3").code == 5)
   }
 }

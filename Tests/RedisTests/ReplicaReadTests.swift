@@ -62,7 +62,7 @@ import Testing
           mayLag: true)
         return (0..<replies.count).map { lane.shown(replies[$0]) }
       }
-      let wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
+      let wrong = "WRONGTYPE {u}:set holds another type than GET takes"
       #expect(texts == ["[a]", "[Kim (nil)]", "[b]", "[(nil)]", wrong])
     }
     #expect(try bed.calls("smembers") == [2, 1])

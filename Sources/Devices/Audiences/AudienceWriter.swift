@@ -149,16 +149,15 @@ package final class AudienceWriter {
       throw DevicesError(error)
     }
     guard wrong.contains(where: { $0 != nil }) else { throw error }
-    var left: [PageRow] = []
+    var lines: Set<Int> = []
     for (index, row) in rows.enumerated() {
-      if let problem = wrong[index] {
-        guard let line = row.line else { throw DevicesError(problem) }
-        refused.append(RefusedLine(line, "\(row.row.user): \(problem.message)"))
-      } else {
-        left.append(row)
-      }
+      guard let problem = wrong[index] else { continue }
+      guard let line = row.line else { throw DevicesError(problem) }
+      lines.insert(line)
+      refused.append(RefusedLine(line, "\(row.row.user): \(problem.message)"))
     }
-    return left
+    // A line may be written in several rows: none of them is, then.
+    return rows.filter { $0.line.map(lines.contains) != true }
   }
 
   /// Looks closer only at users who may have too much.
