@@ -62,9 +62,9 @@ package enum FanOutVerb {
       With --watch, a terminal shows a bar, the number of pushes with an outcome, the estimated \
       total, the rate and the time left. Other outputs get a line at each change, at most one a \
       second. The exit code says how the fan-out ended: 0 done, 3 incomplete or expired, 4 \
-      cancelled, 5 unknown to Redis (with --watch for 30 s), 6 not ended within --timeout. When a fan-out is \
-      done, everybody has an outcome: accepted says how many were notified, beside rejected and \
-      expired.
+      cancelled, 5 unknown to Redis (with --watch for 30 s), 6 not ended within --timeout. When a \
+      fan-out is done, everybody has an outcome: accepted says how many were notified, beside \
+      rejected and expired.
       """,
     options: [watches, timeout], arguments: [event],
     examples: [

@@ -216,8 +216,8 @@ enum AudienceImport {
       milliseconds since 1970, defaults to now. The import adds to what Redis holds, so you can \
       import the same file again. Streamers whose followers have outgrown their shards are divided \
       again. A token belongs to the last user who is named with it. The import reports each \
-      invalid row with its line number, and skips it. If a key in Redis holds another type, the row \
-      is reported too, and only a part of it may be written. The import also skips users who \
+      invalid row with its line number, and skips it. If a key in Redis holds another type, the \
+      row is reported too, and only a part of it may be written. The import also skips users who \
       follow a streamer whose followers are in a plain set (audience.plain_set_key): divide that \
       set first.
       """,

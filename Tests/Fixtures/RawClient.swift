@@ -55,14 +55,14 @@ package final class RawClient {
   @discardableResult
   package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-  /// Sends until the kernel takes nothing for `patience` milliseconds.
+  /// Sends until the kernel takes nothing for `idleMilliseconds`.
   ///
   /// - Returns: the number of bytes that it took.
-  package func sendNow(_ bytes: [UInt8], patience: Int32 = 500) -> Int {
+  package func sendNow(_ bytes: [UInt8], idleMilliseconds: Int32 = 500) -> Int {
     var sent = 0
     while sent < bytes.count {
       var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      guard poll(&watched, 1, patience) > 0 else { return sent }
+      guard poll(&watched, 1, idleMilliseconds) > 0 else { return sent }
       let count = bytes[sent...].withUnsafeBytes {
         Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
       }

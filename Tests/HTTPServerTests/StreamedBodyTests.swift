@@ -233,7 +233,7 @@ import Threads
       let bytes = 40_000_000
       client.send(Self.head("Content-Length: \(bytes)"))
       // Returns when nothing more was taken for longer than a window.
-      let sent = client.sendNow([UInt8](repeating: 1, count: bytes), patience: 1_500)
+      let sent = client.sendNow([UInt8](repeating: 1, count: bytes), idleMilliseconds: 1_500)
       #expect(sent < bytes)
       Task { await reading.letGo() }
       #expect(client.send([UInt8](repeating: 1, count: bytes - sent)))
