@@ -98,6 +98,27 @@ import Testing
     }
   }
 
+  /// The times of the former owner's devices cannot be told.
+  @Test func aTokenOfAUserWhoseKeyHoldsAnotherTypeIsTaken() async throws {
+    try await RedisFixture().run { redis async throws in
+      _ = try await redis.ask("SET", keyspace.tokenOwner(token: Self.token), "x")
+      _ = try await redis.ask("SET", keyspace.bound(user: "x"), "something else")
+      let importer = Self.importer(redis)
+      for (line, token) in ["0a", Self.token, "2a"].enumerated() {
+        let row = #"""
+          {"user":"u\#(line)",
+          "devices":[{"token":"\#(token)","topic":"a.b","bound_at":1789000000000}]}
+          """#
+        _ = try await importer.take(.text(Array(row.utf8)), number: line + 1)
+      }
+      let counts = try await importer.finish()
+      #expect(importer.takeRefused() == [] && counts.devices == 3)
+      #expect(try await redis.tokens("u0") == ["0a"])
+      #expect(try await redis.tokens("u2") == ["2a"])
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: Self.token)) == "u1")
+    }
+  }
+
   /// Nobody is told twice of one row, and nothing counts that Redis did not take.
   @Test func aRowWithTwoWrongKeysIsRefusedOnce() async throws {
     try await RedisFixture().run { redis async throws in

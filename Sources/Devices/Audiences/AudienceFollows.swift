@@ -87,7 +87,7 @@ package final class AudienceFollows {
     return outgrown
   }
 
-  /// The follows that were not written since the last call.
+  /// The follows that were not written since the last call, or not to all of their shards.
   func takeRefused() -> [RefusedLine] {
     defer { refused = [] }
     return refused

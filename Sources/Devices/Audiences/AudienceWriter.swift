@@ -113,10 +113,8 @@ package final class AudienceWriter {
       try await write(rows)
     } catch {
       guard error.isOfContent else { throw error }
-      // Nearly no page comes here, so a page is not looked through before it is written.
-      rows = try await withoutWrongTypes(rows, or: error)
-      rows = try await withoutOverfull(rows)
-      try await write(rows)
+      // Nearly no page comes here.
+      rows = try await writeEach(rows)
     }
     devices += rows.reduce(0) { $0 + $1.row.bindings.count }
   }
@@ -137,27 +135,24 @@ package final class AudienceWriter {
     return refused
   }
 
-  /// Refuses the rows one of whose keys holds another type.
-  /// - Parameter error: thrown when there is no such row, or when it has no line.
-  private func withoutWrongTypes(
-    _ rows: [PageRow], or error: DevicesError
-  ) async throws(DevicesError) -> [PageRow] {
-    let wrong: [RedisError?]
-    do {
-      wrong = try await redis.wrongTypes(rows.map { row, _ in keyspace.typedKeys(of: row) })
-    } catch {
-      throw DevicesError(error)
-    }
-    guard wrong.contains(where: { $0 != nil }) else { throw error }
+  /// Writes the rows one by one, and refuses those that meet a key of another type. A row without a
+  /// line ends the writing.
+  /// - Returns: the rows that were written.
+  private func writeEach(_ rows: [PageRow]) async throws(DevicesError) -> [PageRow] {
+    var written: [PageRow] = []
     var lines: Set<Int> = []
-    for (index, row) in rows.enumerated() {
-      guard let problem = wrong[index] else { continue }
-      guard let line = row.line else { throw DevicesError(problem) }
-      lines.insert(line)
-      refused.append(RefusedLine(line, "\(row.row.user): \(problem.message)"))
+    for row in rows where row.line.map(lines.contains) != true {
+      do throws(DevicesError) {
+        let fitting = try await withoutOverfull([row])
+        try await write(fitting)
+        written += fitting
+      } catch {
+        guard error.isOfContent, let line = row.line else { throw error }
+        lines.insert(line)
+        refused.append(RefusedLine(line, "\(row.row.user): \(error.message)"))
+      }
     }
-    // A line may be written in several rows: none of them is, then.
-    return rows.filter { $0.line.map(lines.contains) != true }
+    return written
   }
 
   /// Looks closer only at users who may have too much.
@@ -227,19 +222,5 @@ package final class AudienceWriter {
     guard pipeline.count > 0 else { return }
     let replies = try await redis.replies(to: pipeline)
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
-  }
-}
-
-extension Keyspace {
-  /// The keys that a row is written to.
-  fileprivate func typedKeys(of row: AudienceRow) -> [TypedKey] {
-    var keys = row.profile.isEmpty ? [] : [TypedKey(profile(user: row.user), "hash")]
-    guard !row.bindings.isEmpty else { return keys }
-    keys += typedMovingKeys(user: row.user)
-    for binding in row.bindings {
-      keys.append(TypedKey(tokenOwner(token: binding.token), "string"))
-      keys.append(TypedKey(tokenMoves(token: binding.token), "hash"))
-    }
-    return keys
   }
 }

@@ -1,7 +1,6 @@
 -- Forgets a user. From here on nothing reaches the user. The members stay in `bound` until their
 -- tokens are free: who dies before that has left there which they are. A key of another type stands
--- under the user's name, and goes too. Needs `permissions`
--- and `freeing`.
+-- under the user's name, and goes too. Needs `permissions` and `freeing`.
 -- KEYS: what goes, devices first.
 -- args: maximum_devices: as many go in one step; of more nothing goes, and the answer is empty.
 -- Answers how many devices, devices set aside, fields of a profile, events and verdicts there were,

@@ -5,7 +5,10 @@
 -- Answers when the token was bound last, nothing when it was not or that cannot be told, and `many`
 -- for a user with more devices than we write.
 local bound = KEYS[1]
-if redis.call('HLEN', bound) > tonumber(args.maximum_devices) then return 'many' end
+local devices = redis.pcall('HLEN', bound)
+-- A key of another type tells nothing.
+if type(devices) == 'table' then return false end
+if devices > tonumber(args.maximum_devices) then return 'many' end
 local last = false
 local times = redis.call('HGETALL', bound)
 for i = 1, #times, 2 do
