@@ -28,6 +28,7 @@ package struct TokenBucket: Sendable {
   }
 
   /// Nanoseconds until so many tokens are there; 0 when they are.
+  /// - Parameter perSecond: above 0.
   package func wait(for count: Double = 1, _ perSecond: Double, at now: UInt64) -> UInt64 {
     UInt64(max(0, (count - tokens(perSecond, at: now)) * 1_000_000_000 / perSecond))
   }

@@ -56,7 +56,7 @@ package struct TokenMoves {
       sparesOthers ? Array(repeating: nil, count: wanted.count) : try await claimFree(wanted)
     let others = wanted.indices.filter { moves[$0] == nil }
     guard !others.isEmpty else { return moves }
-    try await checkTypes(of: wanted.map(\.user))
+    try await checkTypes(of: Set(wanted.map(\.user)).sorted())
     let named = try await name(others.map { wanted[$0] }, sparesOthers: sparesOthers)
     for (index, move) in zip(others, named) { moves[index] = move }
     try await dismiss(named.compactMap { $0 })

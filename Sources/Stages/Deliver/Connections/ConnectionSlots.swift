@@ -135,7 +135,7 @@ package struct ConnectionSlot {
   var cameToNothing = false
   /// Its last connection could not be made, and it waits for the next try.
   var wasRefused = false
-  /// Its last connection carried enough to be reslotd at once: a server that ends connections
+  /// Its last connection carried enough to be replaced at once: a server that ends connections
   /// after some requests, and is in good order, sets the pace.
   private(set) var isEarned = false
   private var failures = 0
@@ -157,7 +157,7 @@ package struct ConnectionSlot {
   /// Nanoseconds after which another ENHANCE_YOUR_CALM is news, and no repetition.
   static let calmMemory: UInt64 = 60_000_000_000
 
-  /// A connection that carried so many is reslotd at once. Node's http2 closes after 50.
+  /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
   package static let usefulPushes = 20
   /// For one that carried fewer, the less the more it carried: a server of such habits is slow, but
   /// not out of order.
