@@ -131,7 +131,7 @@ let rooms: [Target] = [
   room("Text", []),
   room("Model", ["Text", "Threads"]),
   room("Keyspace", ["Text"], resources: scripts),
-  room("Tokens", ["Keyspace", "Redis"], resources: scripts),
+  room("Tokens", ["Keyspace", "Redis", "Text"], resources: scripts),
   room("Rules", ["Model", "Text"]),
   room("Terminal", ["Text", "Threads"]),
   room("Telemetry", ["Text", "Threads"]),

@@ -1,5 +1,6 @@
 import Keyspace
 import Redis
+import Text
 
 /// Moves tokens between users, so that no token is ever with two of them. Confined to the loop of
 /// its Redis client.
@@ -56,7 +57,7 @@ package struct TokenMoves {
       sparesOthers ? Array(repeating: nil, count: wanted.count) : try await claimFree(wanted)
     let others = wanted.indices.filter { moves[$0] == nil }
     guard !others.isEmpty else { return moves }
-    try await checkTypes(of: Set(wanted.map(\.user)).sorted())
+    try await checkTypes(of: wanted.map(\.user))
     let named = try await name(others.map { wanted[$0] }, sparesOthers: sparesOthers)
     for (index, move) in zip(others, named) { moves[index] = move }
     try await dismiss(named.compactMap { $0 })
@@ -87,8 +88,18 @@ package struct TokenMoves {
   }
 
   private func checkTypes(of users: [String]) async throws(RedisError) {
-    let wrong = try await redis.wrongTypes(users.map { keyspace.typedMovingKeys(user: $0) })
-    if let error = wrong.lazy.compactMap(\.self).first { throw error }
+    var seen: Set<ExactText> = []
+    let keys = users.filter { seen.insert(ExactText($0)).inserted }.flatMap { user in
+      zip(keyspace.movingKeys(user: user), ["set", "hash", "hash", "zset"])
+    }
+    let pipeline = RedisPipeline()
+    for (key, _) in keys { pipeline.append(["TYPE", key]) }
+    let replies = try await redis.execute(pipeline)
+    if let error = replies.firstError { throw RedisError(error, quotes: false) }
+    for (index, (key, wanted)) in keys.enumerated() {
+      let type = replies[index].text ?? "none"
+      if type != "none", type != wanted { throw RedisError.wrongType(of: key, type, not: wanted) }
+    }
   }
 
   /// Step 1.

@@ -5,6 +5,7 @@ import Redis
 import Testing
 
 @testable import Devices
+@testable import Tokens
 
 /// Who cannot take a token takes it from nobody.
 @Suite struct UntakenTokenTests {
@@ -29,6 +30,21 @@ import Testing
       #expect(try await redis.tokens("u1") == ["aa"])
       #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "aa")) == "u1")
       #expect(try await redis.ask("EXISTS", keyspace.tokenMoves(token: "aa")) == "0")
+    }
+  }
+
+  /// Two ids that Unicode calls equal are two users.
+  @Test func eachUserOfABatchIsLookedAt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let (composed, decomposed) = ("u\u{E9}", "ue\u{301}")
+      _ = try await redis.ask("SET", keyspace.tokenOwner(token: "aa"), "u1")
+      _ = try await redis.ask("SET", keyspace.tokenOwner(token: "bb"), "u1")
+      _ = try await redis.ask("LPUSH", keyspace.bound(user: decomposed), "something else")
+      let moves = TokenMoves(redis: redis, keyspace: keyspace)
+      let claimed = try? await moves.claim([("aa", composed), ("bb", decomposed)])
+      #expect(claimed == nil)
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "aa")) == "u1")
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "bb")) == "u1")
     }
   }
 }

@@ -2,7 +2,6 @@ import Keyspace
 import Model
 import Redis
 import Text
-import Tokens
 
 /// Writes many users and a streamer's followers in large pipelines: for an import or a seed. As
 /// with `DeviceRegistry`, a token that belongs to another user leaves that one. Confined to the
