@@ -13,9 +13,8 @@ package final class AudienceFollows {
   private let keyspace: Keyspace
   private let plainSet: PlainSetPattern?
   private let changes: FollowChanges
-  private var gathered: [(streamer: String, user: String)] = []
-  /// Of each that is gathered, the line of the import that it came from.
-  private var lines: [Int] = []
+  /// Follows, and the lines of the import that they came from.
+  private var gathered: [(streamer: String, user: String, line: Int)] = []
   private var refused: [RefusedLine] = []
   private var streamers: Set<ExactText> = []
   /// Streamers whose followers are not in a plain set.
@@ -53,8 +52,7 @@ package final class AudienceFollows {
     guard Keyspace.isIdentifier(user) else {
       throw DevicesError(.invalid, AudienceRow.identifierProblem("user"))
     }
-    gathered.append((streamer, user))
-    lines.append(line)
+    gathered.append((streamer, user, line))
     if gathered.count >= Self.followsPerPage { try await flush() }
   }
 
@@ -94,12 +92,11 @@ package final class AudienceFollows {
   }
 
   func flush() async throws(DevicesError) {
-    let (follows, lines) = (gathered, lines)
+    let follows = gathered
     gathered.removeAll(keepingCapacity: true)
-    self.lines.removeAll(keepingCapacity: true)
     streamers.formUnion(follows.lazy.map { ExactText($0.streamer) })
-    let written = try await changes.applyEach(.follow, follows)
+    let written = try await changes.applyEach(.follow, follows.map { ($0.streamer, $0.user) })
     added += written.changed
-    refused += written.refused.map { RefusedLine(lines[$0.index], $0.error.message) }
+    refused += written.refused.map { RefusedLine(follows[$0.index].line, $0.error.message) }
   }
 }
