@@ -27,7 +27,7 @@ package enum DevicesErrorCode: StoreErrorCode {
 extension DevicesError {
   init(reply: String) { self.init(RedisError(RedisErrorReply(reply), quotes: false)) }
 
-  /// Of what one key holds, and of no other.
+  /// It is due to the content of one key, and says nothing of other keys.
   var isOfContent: Bool { code == .badContent || code == .redis(.wrongType) }
 
   static func unexpected(_ what: String) -> DevicesError {

@@ -26,7 +26,7 @@ import Text
     #expect(abs(sent - expected) <= max(2, expected / 100))
   }
 
-  /// Who has sent nothing for long saves up no burst.
+  /// A long time without pushes saves up no burst.
   @Test(arguments: [(10.0, 1), (5_000, 15)])
   func littleIsSavedUp(rate: Double, most: Int) {
     var bucket = TokenBucket()

@@ -60,7 +60,7 @@ import Testing
       #expect(try await redis.tokens("u1") == ["0a"])
       #expect(try await redis.tokens("u3") == ["2a"])
       #expect(try await redis.ask("TYPE", key) == "list")
-      // What the row says of others' keys is written.
+      // The follows and tags of the row are written.
       #expect(try await redis.followers("s1") == ["u1", "u2", "u3"])
       #expect(counts.follows == 4 && counts.tags == 3)
     }

@@ -236,6 +236,6 @@ package struct HTTPRefusal: Error, Equatable {
     self.reason = reason
   }
 
-  /// Of what is not HTTP/1.1, or not for certain.
+  /// A request that is not HTTP/1.1, or not for certain.
   init(_ reason: String) { self.init(400, reason) }
 }

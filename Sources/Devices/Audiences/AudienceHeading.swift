@@ -72,7 +72,7 @@ struct AudienceHeading {
 }
 
 extension Keyspace {
-  /// Who is in the list of a streamer or tag, in words.
+  /// The people on the list of a streamer or tag, in words.
   func people(of name: String) -> String {
     isOfTags ? "the users of the tag \(name)" : "the followers of \(name)"
   }

@@ -161,7 +161,7 @@ package final class AudienceImporter {
         _ = try await sharding.run(streamer: name, from: .current)
         progress.divided.append(name)
       } catch {
-        // What a key of its holds is said by whatever reads it: all rows are written.
+        // All rows are written. Whoever reads a key of another type reports it.
         if error.code != .conflict, !error.isOfContent { throw error }
       }
     }

@@ -162,8 +162,8 @@ package struct ImportRowReader {
             + member.value.kindName)
       }
     }
-    // What a value means is checked as in every other way to write a profile. An empty one is no
-    // value there, and an import takes no fields out.
+    // A value is checked as in every other way to write a profile. An empty one is no value there,
+    // and an import takes no fields out.
     do throws(GivenRefusal) {
       return try ProfilePatch(fields.map { ($0.name, $0.value) }).fields.members
         .filter { !$0.value.isEmpty }.map { ($0.name, $0.value) }

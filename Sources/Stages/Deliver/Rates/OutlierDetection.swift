@@ -80,7 +80,7 @@ struct OutlierDetection {
   /// The same of one that has no record.
   private var unknown: ObjectIdentifier?
 
-  /// Nobody has failed lately: accepted pushes need not be counted.
+  /// No fan-out has failed lately: accepted pushes need not be counted.
   var isEmpty: Bool { records.isEmpty }
 
   func isOutlier(_ fanOut: FanOut) -> Bool {
