@@ -11,6 +11,8 @@ import Testing
 /// some thousands of requests of it, right ones and wrong ones, and finds what is answered
 /// otherwise than described.
 @Suite struct SchemathesisTests {
+  /// It takes two minutes on a machine at rest, and shares the cores with other tests.
+  private static let seconds = 600
   private static let script = Checkout.path("Tests/ForeignServers/schemathesis")
 
   @Test(arguments: [1]) func everyAnswerIsAsDescribed(seed: Int) throws {
@@ -35,7 +37,8 @@ import Testing
     let api = try ChildProcess(
       [WorkerExecutable.path, "api"] + settings.flatMap { ["--set", $0] }, output: .file(log))
     let run = try ChildProcess(
-      ["timeout", "240", Self.script, "http://127.0.0.1:\(port)", key, "\(seed)"], output: .pipe)
+      ["timeout", "\(Self.seconds)", Self.script, "http://127.0.0.1:\(port)", key, "\(seed)"],
+      output: .pipe)
     let said = run.readToEnd()
     #expect(run.waitForExit() == 0, "\(said)")
     #expect(api.isRunning)
