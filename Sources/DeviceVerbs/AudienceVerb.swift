@@ -267,6 +267,8 @@ enum AudienceImport {
       "importing", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
     defer { progress.finish(at: invocation.nowNanoseconds) }
     var complaints = Complaints(about: invocation[file], on: invocation.errors)
+    // Also when the import breaks off.
+    defer { complaints.add(importer.takeRefused(), &progress) }
     do {
       while !signals.isRaised, let line = try lines.next() {
         let before = complaints.count
@@ -278,7 +280,6 @@ enum AudienceImport {
       }
       result.isInterrupted = signals.isRaised
       _ = try await importer.finish()
-      complaints.add(importer.takeRefused(), &progress)
       result.counts = importer.counts
     } catch let error as DevicesError {
       throw CommandFailure(error)

@@ -87,6 +87,23 @@ import Testing
     }
   }
 
+  /// The page is not written to its end: what was refused of it until then is still reported.
+  @Test func anImportThatBreaksOffReportsItsRefusedRows() async throws {
+    try await RedisFixture().run { redis async throws in
+      _ = try await redis.ask("LPUSH", keyspace.bindings(user: "u2"), "something else")
+      let importer = Self.importer(redis)
+      for (line, user) in ["u1", "u2", "u3"].enumerated() {
+        _ = try await importer.take(
+          Self.line(user, "\(line)a", #""s1""#), number: line + 1)
+      }
+      _ = try await redis.ask("ACL", "SETUSER", "default", "-hincrby")
+      let error = await failure { _ = try await importer.finish() }
+      #expect(error?.code == .redis(.notPermitted), "\(String(describing: error))")
+      #expect(importer.takeRefused().map(\.line) == [2] && importer.counts.refused == 1)
+      #expect(importer.counts.users == 0 && importer.counts.devices == 2)
+    }
+  }
+
   @Test func aKeyThatARowIsNotWrittenToRefusesNothing() async throws {
     try await RedisFixture().run { redis async throws in
       _ = try await redis.ask("SET", keyspace.bindings(user: "u1"), "x")

@@ -121,6 +121,8 @@ actor ImportJobs {
   ) async throws(Problem) {
     var lines = ImportLines()
     var end: Problem?
+    // Also when the import breaks off.
+    defer { _ = addRefused(importer, run) }
     while end == nil {
       switch await stream.next() {
       case .bytes(let piece):

@@ -104,16 +104,27 @@ package final class AudienceImporter {
 
   /// Writes all of the pending rows, so that what is refused of one is known at once.
   private func flush() async throws(DevicesError) {
-    try await writer.flush()
-    try await follows.flush()
-    try await tags.flush()
+    do throws(DevicesError) {
+      try await writer.flush()
+      try await follows.flush()
+      try await tags.flush()
+    } catch {
+      noteRefused()
+      throw error
+    }
+    progress.users += pending - noteRefused()
+    pending = 0
+  }
+
+  /// - Returns: how many rows were refused since the last call.
+  @discardableResult
+  private func noteRefused() -> Int {
     let all = writer.takeRefused() + follows.takeRefused() + tags.takeRefused()
     var seen: Set<Int> = []
     let first = all.filter { seen.insert($0.line).inserted }.sorted { $0.line < $1.line }
     progress.refused += first.count
-    progress.users += pending - first.count
-    pending = 0
     refused += first
+    return first.count
   }
 
   private func read(_ line: ImportLine) throws(ImportRow.Refusal) -> ImportRow {
