@@ -20,7 +20,7 @@ package final class Oracle {
   /// A push that was sent in time may be under way for so long.
   private static let transit: Duration = .milliseconds(2_500)
   /// Pushes stop so long after the answer to a cancel or a pause.
-  private static let brakeTakes: Duration = .seconds(2)
+  private static let haltTakes: Duration = .seconds(2)
   private static let maximumViolations = 20
 
   init(_ world: World, _ truth: Truth, _ plan: LifePlan) {
@@ -82,7 +82,7 @@ package final class Oracle {
     if late > Self.transit.wholeMilliseconds, !isHeldUp(before: now) {
       fail("\(event.id) reached device \(device) \(late) ms after its expiry")
     }
-    let limit = Self.brakeTakes + Self.transit
+    let limit = Self.haltTakes + Self.transit
     let isDeaf = { (from: UInt64) in
       self.isHeldUp(before: self.now)
         || self.faults.any(from: from, to: self.now, after: .seconds(6)) { $0.keepsFromHearing }
