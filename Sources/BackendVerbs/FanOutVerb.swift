@@ -4,7 +4,7 @@ import Record
 import Terminal
 import VerbSupport
 
-/// `fanout …`: the hand on the brake.
+/// `fanout …`: pauses, resumes and cancels fan-outs, and shows them.
 package enum FanOutVerb {
   static let json = Option(flag: "json", help: "Print JSON, one object on each line")
   static let event = Argument<String>(required: "event", .text, help: "The event's id")

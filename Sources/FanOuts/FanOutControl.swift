@@ -10,7 +10,7 @@ package struct FanOutControl {
   package enum Order: Sendable {
     case pause, resume, cancel
 
-    fileprivate var brake: Brake? {
+    fileprivate var halt: Halt? {
       switch self {
       case .pause: .paused
       case .resume: nil
@@ -53,9 +53,9 @@ package struct FanOutControl {
   package func give(
     _ order: Order, to event: String, reason: String, now: Int64
   ) async throws(CommandFailure) -> Bool {
-    let result: BrakeResult
+    let result: HaltResult
     do throws(RecordError) {
-      result = try await record.setBrake(order.brake, of: event, reason: reason, now: now)
+      result = try await record.setHalt(order.halt, of: event, reason: reason, now: now)
     } catch {
       throw CommandFailure(error)
     }

@@ -27,7 +27,7 @@ package enum FanOutReport {
     let status = fanOut.status
     var text = Summary()
     text.section(fanOut.event)
-    text.add("state", state(of: status), note: status.brakeReason, mark: mark(of: status))
+    text.add("state", state(of: status), note: status.haltReason, mark: mark(of: status))
     text.add("streamer", status.streamer)
     text.add("template", status.template)
     text.add("started", ago(status.startedAt, now: now))
@@ -80,8 +80,8 @@ package enum FanOutReport {
 
   /// In one word what its hash says in two fields.
   static func state(of status: FanOutStatus) -> String {
-    switch (status.state, status.brake) {
-    case (.running, let brake?): brake.rawValue
+    switch (status.state, status.halt) {
+    case (.running, let halt?): halt.rawValue
     case (.incomplete, .paused?): "paused"
     case (.done, .cancelled?): "cancelled"
     case (let state, _): state.rawValue

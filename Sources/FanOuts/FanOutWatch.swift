@@ -40,7 +40,7 @@ package struct FanOutWatch {
 
   /// How a fan-out that has ended did; nil while it goes on.
   private static func end(_ status: FanOutStatus) -> ExitCode? {
-    switch (status.state, status.brake) {
+    switch (status.state, status.halt) {
     case (.running, _), (.unknown, _): nil
     // Its stragglers are read when it is resumed.
     case (.incomplete, .paused?): nil
@@ -65,7 +65,7 @@ package struct FanOutWatch {
   /// The text behind the figures.
   package static func note(of status: FanOutStatus) -> String {
     var words = [FanOutReport.state(of: status)]
-    if !status.brakeReason.isEmpty { words[0] += " (\(status.brakeReason))" }
+    if !status.haltReason.isEmpty { words[0] += " (\(status.haltReason))" }
     words.append(
       "\(Figures.grouped(status.settled)) of "
         + "\(Figures.grouped(status.segments &+ status.stragglers)) segments")

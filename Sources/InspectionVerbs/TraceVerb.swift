@@ -150,7 +150,7 @@ struct TraceText {
   private var fanOut: String {
     let status = trace.status
     var text =
-      status.brake.map { "\(status.state.rawValue), \($0.rawValue)" }
+      status.halt.map { "\(status.state.rawValue), \($0.rawValue)" }
       ?? status.state.rawValue
     if status.startedAt > 0 { text += ", began \(time(Int64(status.startedAt)))" }
     if !status.duplicate.isEmpty {

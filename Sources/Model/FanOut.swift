@@ -11,7 +11,7 @@ package final class FanOut {
   /// So many devices of a fan-out may be refused between those that are taken.
   private static let mostFailures = 16
   /// Nil while it may be sent.
-  package var brake: Brake?
+  package var halt: Halt?
 
   package init(isSmall: Bool = false, limits: [PushLimit] = []) {
     self.isSmall = isSmall
@@ -48,7 +48,7 @@ package final class FanOut {
 }
 
 /// A pause or cancellation of a running fan-out, by an operator or by the end of the stream.
-package enum Brake: String, Sendable {
+package enum Halt: String, Sendable {
   /// Nothing of it is sent until it goes on; what is not in flight waits as stragglers.
   case paused
   /// Nothing of it is sent any more: what has no outcome is `cancelled`.

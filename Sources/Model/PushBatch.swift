@@ -123,7 +123,7 @@ package final class PushBatch {
   /// Nothing more of it is sent: the event has expired at `milliseconds` since 1970, or somebody
   /// has cancelled it.
   package func isOver(at milliseconds: Int64) -> Bool {
-    headers.expiresAt <= milliseconds || tally.fanOut.brake == .cancelled
+    headers.expiresAt <= milliseconds || tally.fanOut.halt == .cancelled
   }
 
   package func hasPushes(for destination: Destination) -> Bool {

@@ -45,7 +45,7 @@ extension Trace {
     .object(
       JSONObject([
         ("state", .string(status.state.rawValue)),
-        ("brake", .string(status.brake?.rawValue ?? "")),
+        ("brake", .string(status.halt?.rawValue ?? "")),
         ("streamer", .string(status.streamer)), ("template", .string(status.template)),
         ("app", Self.text(app)), ("topic", Self.text(topic)),
         ("started_ms", .integer(Int64(status.startedAt))),

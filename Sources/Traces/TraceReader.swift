@@ -274,7 +274,7 @@ struct TraceExplainer {
       return TraceWords.eventExpired(at: facts.announced?.expiresAt)
     }
     guard status.segments == 0, status.state != .running else { return nil }
-    if status.brake == .cancelled { return TraceWords.notSent(status.brakeReason) }
+    if status.halt == .cancelled { return TraceWords.notSent(status.haltReason) }
     guard !facts.outcomes.deadLetters.contains("event") else { return nil }
     return facts.isInAudience == nil ? TraceWords.noFollowers : TraceWords.emptyAudience
   }
@@ -355,9 +355,9 @@ struct TraceExplainer {
     }
     if dead.contains("event") { return TraceWords.deadLetter("the event") }
     if dead.contains("plan") { return TraceWords.deadLetter("the rest of its segments") }
-    switch (status.state, status.brake) {
-    case (.running, .paused?): return TraceWords.paused(status.brakeReason)
-    case (.running, .cancelled?): return TraceWords.cancelling(status.brakeReason)
+    switch (status.state, status.halt) {
+    case (.running, .paused?): return TraceWords.paused(status.haltReason)
+    case (.running, .cancelled?): return TraceWords.cancelling(status.haltReason)
     case (.running, nil): return TraceWords.running(settled: status.settled, of: status.segments)
     case (.done, _), (.expired, _), (.incomplete, _), (.unknown, _):
       return facts.segment == nil ? TraceWords.notAddressed : TraceWords.lost

@@ -45,7 +45,7 @@ package final class TurnsBed: Sendable {
     let sums = "*2\r\n$7\r\nHGETALL\r\n$\(key.utf8.count)\r\n\(key)\r\n"
     return turns.withLock { $0.all }.map { $0.replacing(sums, with: "") }.filter { turn in
       words.contains { turn.contains($0) }
-        && !(turn.hasPrefix("*3\r\n$4\r\nHGET\r\n") && turn.contains("\r\nbrake\r\n"))
+        && !(turn.hasPrefix("*3\r\n$4\r\nHGET\r\n") && turn.contains("\r\nhalt\r\n"))
     }
   }
 }

@@ -93,10 +93,10 @@ import Testing
     #expect(try redis.cli("SCARD", "ffd:{f:s42:0:0}") == "0")
 
     try redis.cli("HSET", "ff:{e:e9}", "state", "running")
-    let braked = try type(
+    let haltd = try type(
       "fanfare fanout list; fanfare fanout pause e9; fanfare fanout resume e9",
       as: ["--user", "operator", "--pass", "change-me"])
-    #expect(!braked.contains("NOPERM"), "\(braked)")
+    #expect(!haltd.contains("NOPERM"), "\(haltd)")
     _ = try type("fanfare fanout pause e9", as: ["--user", "operator", "--pass", "change-me"])
     #expect(try redis.cli("HGET", "ff:{e:e9}", "brake") == "paused")
 

@@ -49,8 +49,8 @@ import Testing
   @Test(arguments: [
     ("done", "", Int32(0)), ("incomplete", "", 3), ("expired", "", 3), ("done", "cancelled", 4),
   ])
-  func aWatchEndsAsTheFanOutDid(state: String, brake: String, code: Int32) throws {
-    try begin("e1", state: state, "brake", brake, "pushes", "1234", "accepted", "1234")
+  func aWatchEndsAsTheFanOutDid(state: String, halt: String, code: Int32) throws {
+    try begin("e1", state: state, "brake", halt, "pushes", "1234", "accepted", "1234")
     let said = try fanOut("status", "e1", "--watch")
     #expect(said.code == code, "\(said.text)")
     #expect(said.text.contains("e1  100%  1,234/1,234"), "\(said.text)")
@@ -87,24 +87,24 @@ import Testing
     #expect(said.code == 69 && said.text.contains("within 1s"), "\(said.text)")
   }
 
-  @Test func writesTheBrake() throws {
+  @Test func writesTheHalt() throws {
     try begin("e1")
-    func brake() throws -> String { try redis.cli("HGET", "ff:{e:e1}", "brake") }
+    func halt() throws -> String { try redis.cli("HGET", "ff:{e:e1}", "brake") }
     #expect(try fanOut("pause", "e1", "--reason", "wrong title").code == 0)
-    #expect(try brake() == "paused")
+    #expect(try halt() == "paused")
     #expect(try redis.cli("HGET", "ff:{e:e1}", "brake_why") == "wrong title")
     let again = try fanOut("pause", "e1")
     #expect(again.code == 0 && again.text.contains("was paused before"))
     #expect(try fanOut("resume", "e1").code == 0)
-    #expect(try brake() == "")
+    #expect(try halt() == "")
     // Only told.
     let told = try fanOut("cancel", "e1")
     #expect(told.code == 0 && told.text.contains("--apply"))
-    #expect(try brake() == "")
+    #expect(try halt() == "")
     #expect(try fanOut("cancel", "e1", "--apply").code == 0)
-    #expect(try brake() == "cancelled")
+    #expect(try halt() == "cancelled")
     #expect(try fanOut("resume", "e1").code == 1)
-    #expect(try brake() == "cancelled")
+    #expect(try halt() == "cancelled")
     try begin("e2", state: "done")
     #expect(try fanOut("pause", "e2").code == 1)
     #expect(try fanOut("pause", "e3").code == 5)

@@ -5,25 +5,25 @@ import Testing
 @testable import Deliver
 
 /// A fan-out that somebody has paused or cancelled beside one that goes on.
-@Suite struct BrakeTests {
+@Suite struct HaltTests {
   private func devices(_ count: Int) -> [(destination: Destination, token: String)] {
     hexadecimal(count).map { (.production, $0) }
   }
 
-  @Test(arguments: [Brake.paused, .cancelled])
-  func whatComesIsNotSent(brake: Brake) async throws {
+  @Test(arguments: [Halt.paused, .cancelled])
+  func whatComesIsNotSent(halt: Halt) async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
       let tally = SegmentTally()
-      tally.fanOut.brake = brake
+      tally.fanOut.halt = halt
       await bed.stage.admit(bed.batch(devices(10), tally))
       let other = SegmentTally()
       await bed.stage.admit(bed.batch(devices(3), other))
       await bed.until("both are over") { bed.settledBatches == 2 }
       #expect(other.accepted == 3 && bed.server.requests.count == 3)
-      #expect(tally.stragglers.count == (brake == .paused ? 10 : 0))
-      #expect(tally.cancelled == (brake == .cancelled ? 10 : 0) && tally.unsent == 0)
+      #expect(tally.stragglers.count == (halt == .paused ? 10 : 0))
+      #expect(tally.cancelled == (halt == .cancelled ? 10 : 0) && tally.unsent == 0)
     }
   }
 
@@ -46,7 +46,7 @@ import Testing
       await bed.until("all streams are taken") {
         bed.server.requests.count == 11 && bed.stage.inFlight == 10
       }
-      tally.fanOut.brake = .cancelled
+      tally.fanOut.halt = .cancelled
       bed.stage.settleAll(of: tally)
       #expect(tally.cancelled == 20 && tally.unsent == 0 && bed.settledBatches == 0)
       #expect(bed.server.requests.count == 11)
@@ -59,7 +59,7 @@ import Testing
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
       let tally = SegmentTally()
-      tally.fanOut.brake = .cancelled
+      tally.fanOut.halt = .cancelled
       let sent = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: true)
       await bed.stage.admit(bed.batch(devices(2), tally, history: sent))
       await bed.until("it is over") { bed.settledBatches == 1 }
@@ -69,21 +69,21 @@ import Testing
   }
 
   /// An answer that asks for another try comes after the word.
-  @Test(arguments: [Brake.paused, .cancelled])
-  func noOtherTryIsMade(brake: Brake) async throws {
+  @Test(arguments: [Halt.paused, .cancelled])
+  func noOtherTryIsMade(halt: Halt) async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
       let tally = SegmentTally()
       bed.server.decide = { _ in
-        tally.fanOut.brake = brake
+        tally.fanOut.halt = halt
         return .answer(503)
       }
       await bed.stage.admit(bed.batch(devices(1), tally))
       await bed.until("it is over") { bed.settledBatches == 1 }
       #expect(bed.server.requests.count == 1)
-      #expect(tally.stragglers.count == (brake == .paused ? 1 : 0))
-      #expect(tally.cancelled == (brake == .cancelled ? 1 : 0))
+      #expect(tally.stragglers.count == (halt == .paused ? 1 : 0))
+      #expect(tally.cancelled == (halt == .cancelled ? 1 : 0))
     }
   }
 }

@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// By its GOAWAY it takes them, and refuses them all the same: they are braked as all others are.
+  /// By its GOAWAY it takes them, and refuses them all the same: they are haltd as all others are.
   @Test func whatIsRefusedBehindAGoawayIsNotSentAgainAtOnce() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.delay = .milliseconds(20) }) {

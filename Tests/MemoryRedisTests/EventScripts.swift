@@ -112,7 +112,7 @@ enum EventScripts {
     ScriptCase("published", DeadLetterScripts.published.source) { dice in
       dice.ofEvent { (["published": $0.pick(["0", "1", "2", "3"])], []) }
     },
-    ScriptCase("brake", BrakeScripts.set.source) { dice in
+    ScriptCase("brake", HaltScripts.set.source) { dice in
       ScriptCase.Call(
         keys: [dice.eventKeys(dice.event())[0]],
         arguments: [

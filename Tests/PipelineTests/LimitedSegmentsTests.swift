@@ -95,7 +95,7 @@ import Threads
 
     func rest() { limit.rest() }
     func expire() { now = 1 }
-    func brake(_ event: String) { fanOuts[event]?.brake = .cancelled }
+    func halt(_ event: String) { fanOuts[event]?.halt = .cancelled }
     func lack() { limit.lack() }
 
     /// Each that came waits, or was told what becomes of it. Where a task runs on after a wait is
@@ -166,7 +166,7 @@ import Threads
     await run { bed in
       await bed.come("a.0", "a.1", "a.2", "a.3", "b.0")
       #expect(await bed.waiting == 2)
-      if isExpired { await bed.expire() } else { await bed.brake("a") }
+      if isExpired { await bed.expire() } else { await bed.halt("a") }
       await bed.look()
       #expect(await bed.waiting == 0)
       await bed.come("a.4")

@@ -240,9 +240,9 @@ import Transport
       bed.silence()
       bed.controls.check()
       try await bed.until("the others to be paused") {
-        bed.others.allSatisfy { $0.tally.fanOut.brake == .paused }
+        bed.others.allSatisfy { $0.tally.fanOut.halt == .paused }
       }
-      #expect(bed.silent.allSatisfy { $0.tally.fanOut.brake == nil })
+      #expect(bed.silent.allSatisfy { $0.tally.fanOut.halt == nil })
     }
   }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import Record
 
 /// What stops a fan-out: nothing, a pause, a cancellation, its end; and what is asked of it.
-@Suite struct BrakeTests {
+@Suite struct HaltTests {
   private enum Found: String, CaseIterable {
     case nothing, paused, cancelled, incomplete, done, expired, unknown
   }
@@ -27,8 +27,8 @@ import Testing
   @Test func everyOrderInEveryState() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
-      let orders: [Brake?] = [nil, .paused, .cancelled]
-      let expected: [Found: [BrakeResult]] = [
+      let orders: [Halt?] = [nil, .paused, .cancelled]
+      let expected: [Found: [HaltResult]] = [
         .nothing: [.already, .done, .done],
         .paused: [.done, .already, .done],
         .cancelled: [.cancelledBefore, .cancelledBefore, .already],
@@ -41,9 +41,9 @@ import Testing
       for found in Found.allCases {
         for (index, order) in orders.enumerated() {
           try await prepare(found, redis)
-          let result = try await record.setBrake(order, of: "e1", reason: "title", now: noon)
+          let result = try await record.setHalt(order, of: "e1", reason: "title", now: noon)
           #expect(result == expected[found]?[index], "\(found), \(String(describing: order))")
-          let after = try await record.brakes(of: ["e1"])["e1"] ?? nil
+          let after = try await record.halts(of: ["e1"])["e1"] ?? nil
           switch result {
           case .done, .already: #expect(after == order, "\(found)")
           case .cancelledBefore: #expect(after == .cancelled)
@@ -60,8 +60,8 @@ import Testing
       let record = RecordStage(redis: redis, keyspace: keyspace)
       try await prepare(.paused, redis)
       _ = try await redis.ask("SET", keyspace.event(id: "e2"), "no hash")
-      let brakes = try await record.brakes(of: ["e1", "e2"])
-      #expect(brakes == ["e1": .paused], "of the other nothing is known")
+      let halts = try await record.halts(of: ["e1", "e2"])
+      #expect(halts == ["e1": .paused], "of the other nothing is known")
     }
   }
 
@@ -69,11 +69,11 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       try await prepare(.nothing, redis)
-      _ = try await record.setBrake(.paused, of: "e1", reason: "wrong title", now: noon)
+      _ = try await record.setHalt(.paused, of: "e1", reason: "wrong title", now: noon)
       let status = try await record.status(of: "e1")
-      #expect(status?.brake == .paused && status?.brakeReason == "wrong title")
+      #expect(status?.halt == .paused && status?.haltReason == "wrong title")
       #expect(status?.numbers["brake_ms"] == Int(noon))
-      _ = try await record.setBrake(nil, of: "e1", reason: "", now: noon)
+      _ = try await record.setHalt(nil, of: "e1", reason: "", now: noon)
       let fields = try await redis.ask("HLEN", keyspace.event(id: "e1"))
       #expect(fields == "2", "nothing is left of it")
     }
@@ -84,15 +84,15 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       try await prepare(.nothing, redis)
-      for (state, brake, found) in [
-        ("done", Brake.paused, nil), ("expired", .paused, nil),
-        ("done", .cancelled, Brake.cancelled), ("incomplete", .paused, .paused),
+      for (state, halt, found) in [
+        ("done", Halt.paused, nil), ("expired", .paused, nil),
+        ("done", .cancelled, Halt.cancelled), ("incomplete", .paused, .paused),
       ] {
         _ = try await redis.ask(
-          "HSET", keyspace.event(id: "e1"), "state", state, "brake", brake.rawValue, "brake_why",
+          "HSET", keyspace.event(id: "e1"), "state", state, "brake", halt.rawValue, "brake_why",
           "why")
         let status = try await record.status(of: "e1")
-        #expect(status?.brake == found && status?.brakeReason == (found == nil ? "" : "why"))
+        #expect(status?.halt == found && status?.haltReason == (found == nil ? "" : "why"))
       }
     }
   }
@@ -142,9 +142,9 @@ import Testing
         Issue.record("a new event is stopped")
         return
       }
-      _ = try await record.setBrake(.paused, of: "e1", reason: "", now: noon)
+      _ = try await record.setHalt(.paused, of: "e1", reason: "", now: noon)
       #expect(try await open() == .paused)
-      _ = try await record.setBrake(.cancelled, of: "e1", reason: "", now: noon)
+      _ = try await record.setHalt(.cancelled, of: "e1", reason: "", now: noon)
       guard case .yours(_, isCancelled: true, _)? = try await open() else {
         Issue.record("a cancelled event is not said to be")
         return

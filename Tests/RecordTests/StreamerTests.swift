@@ -52,9 +52,9 @@ import Testing
       // At the very moment of the end, by the backend's clock.
       #expect(try await open(event("e5", at: noon + 1000), redis) == "new")
       #expect(try await end("b1", redis) == ["e1", "e2", "e5"])
-      let brakes = try await record.brakes(of: ["e1", "e2", "e3", "e4"])
-      #expect(brakes == ["e1": .cancelled, "e2": .cancelled, "e3": nil, "e4": nil])
-      #expect(try await record.status(of: "e1")?.brakeReason == "stream ended")
+      let halts = try await record.halts(of: ["e1", "e2", "e3", "e4"])
+      #expect(halts == ["e1": .cancelled, "e2": .cancelled, "e3": nil, "e4": nil])
+      #expect(try await record.status(of: "e1")?.haltReason == "stream ended")
       // Read again.
       #expect(try await end("b1", redis) == [])
       // The end of another streamer's stream of that name.
@@ -73,7 +73,7 @@ import Testing
       #expect(try await open(event("e1"), redis) == "stream ended")
       #expect(try await open(event("e1"), redis) == "finished")
       let status = try await record.status(of: "e1")
-      #expect(status?.state == .done && status?.segments == 0 && status?.brake == .cancelled)
+      #expect(status?.state == .done && status?.segments == 0 && status?.halt == .cancelled)
       #expect(try await open(event("e2", at: noon + 1000), redis) == "stream ended")
       #expect(try await redis.ask("HGET", keyspace.statsTotal, "events_stopped") == "2")
       #expect(try await open(event("e3", at: noon + 1001), redis) == "new")
@@ -167,7 +167,7 @@ import Testing
         Issue.record("it is sent: \(opened)")
         return
       }
-      #expect(try await record.status(of: "e1")?.brakeReason == "stream ended")
+      #expect(try await record.status(of: "e1")?.haltReason == "stream ended")
       #expect(try await redis.table(keyspace.sums(id: "e1"))["events"] == "1")
     }
   }

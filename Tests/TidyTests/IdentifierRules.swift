@@ -43,7 +43,7 @@ enum IdentifierRules {
     "Sources/Pipeline/FanOuts/FanOutControlWatch.swift": "ids of events, which are ASCII",
     "Sources/Pipeline/Segments/SegmentRuns.swift": "ids of events, which are ASCII",
     "Sources/Stages/Record/Reading/RecentFanOuts.swift": "ids of events, which are ASCII",
-    "Sources/Stages/Record/Scripts/BrakeScripts.swift": "ids of events, which are ASCII",
+    "Sources/Stages/Record/Scripts/HaltScripts.swift": "ids of events, which are ASCII",
   ]
 
   private static let keyed = ["[String:", "Set<String>", "Dictionary<String"]

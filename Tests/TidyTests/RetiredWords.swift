@@ -30,6 +30,8 @@ struct RetiredWords {
     "+" + "Hearing": "+Callbacks",
     "Claim" + "Keeper": "SegmentClaims",
     "Brake" + "Watch": "FanOutControlWatch",
+    "Brake" + "Result": "HaltResult",
+    "set" + "Brake": "setHalt",
     "Failure" + "Attribution": "OutlierDetection",
     "fails" + "ByItself": "isOutlier",
     "gets" + "Nowhere": "isOutlier",

@@ -7,7 +7,7 @@ import Testing
 import World
 
 /// Somebody pauses a fan-out, lets it go on, cancels it.
-@Suite struct BrakeTests {
+@Suite struct HaltTests {
   /// A server that takes some hundred pushes a second.
   private static var slow: SimulatorScript {
     var script = SimulatorScript()
@@ -16,11 +16,11 @@ import World
     return script
   }
 
-  private static func order(_ brake: Brake?, _ event: String, _ harness: WorldHarness) throws {
+  private static func order(_ halt: Halt?, _ event: String, _ harness: WorldHarness) throws {
     let keyspace = harness.keyspace
     let result = try harness.withRedis { redis in
       try await RecordStage(redis: redis, keyspace: keyspace)
-        .setBrake(brake, of: event, reason: "test", now: 1)
+        .setHalt(halt, of: event, reason: "test", now: 1)
     }
     #expect(result == .done)
   }
@@ -75,7 +75,7 @@ import World
       try Self.order(.cancelled, "e1", harness)
       let status = try harness.finished("e1")
       let summary = harness.summary
-      #expect(status.state == .done && status.isBalanced && status.brake == .cancelled)
+      #expect(status.state == .done && status.isBalanced && status.halt == .cancelled)
       #expect(status.pushes == 6400 && status.recipients == 6400)
       #expect(status.accepted == summary.accepted && summary.duplicates == 0)
       #expect(status.cancelled == 6400 - summary.accepted && status.cancelled > 3000)
@@ -142,7 +142,7 @@ import World
       harness.append(end, key: "s1")
       let status = try harness.finished("e1")
       let summary = harness.summary
-      #expect(status.isBalanced && status.pushes == 6400 && status.brakeReason == "stream ended")
+      #expect(status.isBalanced && status.pushes == 6400 && status.haltReason == "stream ended")
       #expect(status.accepted == summary.accepted && summary.duplicates == 0)
       #expect(status.cancelled > 3000)
       // Told too late.

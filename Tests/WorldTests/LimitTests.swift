@@ -69,7 +69,7 @@ import World
       let keyspace = harness.keyspace
       let cancelled = try harness.withRedis { redis in
         try await RecordStage(redis: redis, keyspace: keyspace)
-          .setBrake(.cancelled, of: "slow", reason: "test", now: 1)
+          .setHalt(.cancelled, of: "slow", reason: "test", now: 1)
       }
       #expect(cancelled == .done)
       let status = try harness.finished("slow")

@@ -194,11 +194,11 @@ final class WorldHarness {
     }
   }
 
-  func order(_ brake: Brake?, _ event: String) throws -> Bool {
+  func order(_ halt: Halt?, _ event: String) throws -> Bool {
     let (keyspace, now) = (keyspace, now)
     return try withRedis { client in
       try await RecordStage(redis: client, keyspace: keyspace)
-        .setBrake(brake, of: event, reason: "test", now: now) == .done
+        .setHalt(halt, of: event, reason: "test", now: now) == .done
     }
   }
 

@@ -2,7 +2,7 @@ import JSON
 import Model
 import Record
 
-/// What became of events, and the hand on the brake. Confined to the loop.
+/// Shows what became of events; pauses, resumes and cancels them. Confined to the loop.
 final class FanOutRoutes {
   private let record: RecordStage
   private let now: () -> Int64
@@ -21,7 +21,7 @@ final class FanOutRoutes {
         try request.allowArguments([])
         return APIResponse(status: 200, body: try await self.status(of: request["event"]))
       },
-      brake("pause", .paused), brake("resume", nil), brake("cancel", .cancelled),
+      halt("pause", .paused), halt("resume", nil), halt("cancel", .cancelled),
     ]
   }
 
@@ -48,7 +48,7 @@ final class FanOutRoutes {
     return Self.json(event, status)
   }
 
-  private func brake(_ word: String, _ brake: Brake?) -> APIRoute {
+  private func halt(_ word: String, _ halt: Halt?) -> APIRoute {
     APIRoute("POST", "/v1/fanouts/{event}/\(word)", .admin) {
       (request) async throws(Problem) in
       try request.allowArguments([])
@@ -58,19 +58,19 @@ final class FanOutRoutes {
         throw Problem(.invalid, "reason has at most \(Self.maximumReasonBytes) bytes")
       }
       if !reason.isEmpty { request.notes.add("reason", reason) }
-      try await self.set(brake, of: request["event"], brake == nil ? "" : reason)
+      try await self.set(halt, of: request["event"], halt == nil ? "" : reason)
       return APIResponse(status: 200, body: try await self.status(of: request["event"]))
     }
   }
 
   private static let maximumReasonBytes = 512
 
-  private func set(_ brake: Brake?, of event: String, _ reason: String) async throws(Problem) {
-    let result: BrakeResult
+  private func set(_ halt: Halt?, of event: String, _ reason: String) async throws(Problem) {
+    let result: HaltResult
     do throws(RecordError) {
       // Whose state cannot be told is not stopped either.
       try await record.checkSize(of: event)
-      result = try await record.setBrake(brake, of: event, reason: reason, now: now())
+      result = try await record.setHalt(halt, of: event, reason: reason, now: now())
     } catch {
       throw Problem(error)
     }

@@ -193,7 +193,7 @@ enum OpenAPIOperations {
     (200, "The fan-out's state and counters", shared("FanOut"))
   ]
 
-  private static func brake(_ word: String, _ summary: String) -> OpenAPIOperation {
+  private static func halt(_ word: String, _ summary: String) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "POST", pattern: "/v1/fanouts/{event}/\(word)", name: "\(word)FanOut", scope: .admin,
       summary: summary,
@@ -242,9 +242,9 @@ enum OpenAPIOperations {
       method: "GET", pattern: "/v1/fanouts/{event}/recipients/{user}", name: "traceRecipient",
       scope: .readOnly, summary: "Explains why a user did or did not get an event",
       answers: [(200, "The explanation", shared("Trace"))], own: ["413"]),
-    brake("pause", "Pauses a fan-out until it is resumed"),
-    brake("resume", "Resumes a paused fan-out"),
-    brake("cancel", "Cancels a fan-out for good"),
+    halt("pause", "Pauses a fan-out until it is resumed"),
+    halt("resume", "Resumes a paused fan-out"),
+    halt("cancel", "Cancels a fan-out for good"),
   ]
 }
 

@@ -32,7 +32,7 @@ final class FanOutControlWatch {
   private func check(_ event: String) async {
     defer { asking.remove(event) }
     do {
-      obey(try await lane.record.brakes(of: [event]))
+      obey(try await lane.record.halts(of: [event]))
     } catch {
       // It is checked again in a second, and each segment asks when it is claimed.
       lane.log.debug(
@@ -42,17 +42,17 @@ final class FanOutControlWatch {
 
   /// Pushes in flight are answered; all others of a run leave it or have their outcome. Also those
   /// that came since the last check: while no stream is free nobody else does this.
-  private func obey(_ brakes: [String: Brake?]) {
+  private func obey(_ halts: [String: Halt?]) {
     for run in all {
       // It may have begun while Redis was asked, or Redis did not say.
-      guard let brake = brakes[run.segment.event.id] else { continue }
+      guard let halt = halts[run.segment.event.id] else { continue }
       let fanOut = run.tally.fanOut
       // A cancelled fan-out stays cancelled: some of it has its outcome.
-      if fanOut.brake != .cancelled, fanOut.brake != brake {
-        fanOut.brake = brake
-        report(brake, of: run.segment.event)
+      if fanOut.halt != .cancelled, fanOut.halt != halt {
+        fanOut.halt = halt
+        report(halt, of: run.segment.event)
       }
-      switch fanOut.brake {
+      switch fanOut.halt {
       case nil: continue
       case .paused: lane.deliver.postponeAll(of: run.tally)
       case .cancelled: lane.deliver.settleAll(of: run.tally)
@@ -62,9 +62,9 @@ final class FanOutControlWatch {
   }
 
   /// Once for each lane: the log leaves out what it has just said.
-  private func report(_ brake: Brake?, of event: Event) {
+  private func report(_ halt: Halt?, of event: Event) {
     let what =
-      switch brake {
+      switch halt {
       case nil: "fan-out resumed"
       case .paused: "fan-out paused: nothing of it is sent"
       case .cancelled: "fan-out cancelled: what was not sent counts as cancelled"

@@ -58,7 +58,7 @@ final class LimitedSegments {
 
   /// Nothing of it is sent any more: what is left to do is soon done.
   private func isOver(_ run: SegmentRun, at now: Int64) -> Bool {
-    run.tally.fanOut.brake != nil || run.segment.event.isExpired(at: now)
+    run.tally.fanOut.halt != nil || run.segment.event.isExpired(at: now)
   }
 
   /// Whether more segments of an event would only wait: some of it do, or nobody else can.

@@ -142,9 +142,9 @@ final class SegmentRunner {
       claims.won()
       run.isLate = run.segment.event.isExpired(at: redisTime)
       let fanOut = run.tally.fanOut
-      if isCancelled { fanOut.brake = .cancelled }
+      if isCancelled { fanOut.halt = .cancelled }
       // An earlier segment of it may have been under way when it was paused.
-      if fanOut.brake == .paused { fanOut.brake = nil }
+      if fanOut.halt == .paused { fanOut.halt = nil }
       run.holds(since: answer.asked, for: lane.options.claimLifetime)
       runs.begin(run)
       return .won

@@ -77,7 +77,7 @@ final class SegmentSender {
 
   /// The outcome of whatever is not sent yet; nil while it may be sent.
   private func end(of run: SegmentRun) -> Outcome? {
-    if run.tally.fanOut.brake == .cancelled { return .cancelled }
+    if run.tally.fanOut.halt == .cancelled { return .cancelled }
     let isLate = run.isLate || run.segment.event.isExpired(at: lane.now)
     return isLate ? .expired : nil
   }

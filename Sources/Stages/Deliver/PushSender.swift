@@ -56,7 +56,7 @@ final class PushSender {
 
   func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
     push.batch.headers.expiresAt > round.wall && push.tally.sendableUntil > round.now
-      && push.tally.fanOut.brake == nil
+      && push.tally.fanOut.halt == nil
   }
 
   private func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
@@ -69,7 +69,7 @@ final class PushSender {
   /// whose segment may be another worker's by now waits until that is known.
   func withhold(_ push: ReadyPush, _ round: Round) {
     guard !push.batch.isOver(at: round.wall) else { return push.settleExpiredOrCancelled() }
-    guard push.tally.fanOut.brake == nil else { return waiting.postpone(push) }
+    guard push.tally.fanOut.halt == nil else { return waiting.postpone(push) }
     waiting.park(push, until: round.now &+ 500_000_000)
   }
 

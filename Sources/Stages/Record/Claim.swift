@@ -66,7 +66,7 @@ extension RecordStage {
     case "yours":
       let former = reply[3].text ?? ""
       return .yours(
-        redisTime: now, isCancelled: reply[2].text == Brake.cancelled.rawValue,
+        redisTime: now, isCancelled: reply[2].text == Halt.cancelled.rawValue,
         takenFrom: former.isEmpty
           ? nil : FormerOwner(name: former, hasReleased: reply[4].text == "released"))
     case "paused": return .paused

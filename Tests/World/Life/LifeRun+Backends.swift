@@ -82,7 +82,7 @@ extension LifeRun {
   }
 
   private func cancel(_ number: Int) {
-    setBrake(.cancelled, of: number) { [oracle] result in
+    setHalt(.cancelled, of: number) { [oracle] result in
       guard result == .done || result == .already else { return }
       oracle.events[number].cancelled = min(oracle.events[number].cancelled, oracle.now)
     }
@@ -90,7 +90,7 @@ extension LifeRun {
   }
 
   private func pause(_ number: Int, _ duration: Duration) {
-    setBrake(.paused, of: number) { [self] result in
+    setHalt(.paused, of: number) { [self] result in
       guard result == .done || result == .already else { return }
       oracle.events[number].pauses.append((oracle.now, .max))
       later(duration) { [self] in
@@ -98,18 +98,18 @@ extension LifeRun {
           oracle.events[number].pauses[index].to = min(
             oracle.events[number].pauses[index].to, oracle.now)
         }
-        setBrake(nil, of: number) { _ in }
+        setHalt(nil, of: number) { _ in }
       }
     }
   }
 
-  private func setBrake(
-    _ brake: Brake?, of number: Int, whenDone: @escaping (BrakeResult) -> Void
+  private func setHalt(
+    _ halt: Halt?, of number: Int, whenDone: @escaping (HaltResult) -> Void
   ) {
-    nonisolated(unsafe) var result = BrakeResult.unknown
+    nonisolated(unsafe) var result = HaltResult.unknown
     persist({ _, client, world in
-      result = try await RecordStage(redis: client, keyspace: world.keyspace).setBrake(
-        brake, of: "e\(number)", reason: "a deed", now: world.wallClock())
+      result = try await RecordStage(redis: client, keyspace: world.keyspace).setHalt(
+        halt, of: "e\(number)", reason: "a deed", now: world.wallClock())
     }) { whenDone(result) }
   }
 

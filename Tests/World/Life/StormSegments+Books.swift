@@ -70,8 +70,8 @@ extension StormSegments {
     storm.world.run(atMost: .seconds(11)) { false }
     do {
       try again { try open(by: source) }
-      try again { try call { [id] in _ = try await $1.setBrake(nil, of: id, reason: "", now: 0) } }
-      if brake == .paused { brake = nil }
+      try again { try call { [id] in _ = try await $1.setHalt(nil, of: id, reason: "", now: 0) } }
+      if halt == .paused { halt = nil }
       try settleTheRest()
     } catch { fail("\(error)") }
     check()

@@ -40,7 +40,7 @@ final class StormSegments {
   var books = Books()
   var runs: [Run] = []
   var source = ""
-  var brake: Brake?
+  var halt: Halt?
   var isOpen: Bool { !source.isEmpty }
   /// All that were written, and those of them that the event counts.
   var lists: [Segment] = []
@@ -140,7 +140,7 @@ final class StormSegments {
     case 4...11: try claim((segments + lists).randomElement(using: &storm.numbers))
     case 12...15: try renew()
     case 16: try release()
-    case 17: try setBrake()
+    case 17: try setHalt()
     case 18: try expireTooSoon()
     case 19: try settleLate()
     case 20: try drop()
@@ -192,10 +192,10 @@ final class StormSegments {
   private func endStreamAhead() throws {
     let time = storm.world.wallClock()
     let result = try call { [id] in
-      try await $1.setBrake(.paused, of: id, reason: "storm", isAhead: true, now: time)
+      try await $1.setHalt(.paused, of: id, reason: "storm", isAhead: true, now: time)
     }
     if result != .done && result != .already { fail("it is stopped before it is there: \(result)") }
-    brake = .paused
+    halt = .paused
   }
 
   var isDone: Bool {
@@ -233,12 +233,12 @@ final class StormSegments {
       planned.insert(segment.id)
       books.waiting += list.pushes.count
     }
-    if brake == .paused, !claims.isWorkedOn(segment.id, butBy: owner, at: now) { return .paused }
+    if halt == .paused, !claims.isWorkedOn(segment.id, butBy: owner, at: now) { return .paused }
     var time = now
     if case .yours(let redisTime, _, _) = result { time = redisTime }
     let (isYours, former) = claims.claim(segment.id, by: owner, for: lifetime, at: time)
     guard isYours else { return .claimed(milliseconds: 0) }
-    return .yours(redisTime: time, isCancelled: brake == .cancelled, takenFrom: former)
+    return .yours(redisTime: time, isCancelled: halt == .cancelled, takenFrom: former)
   }
 
   private func compare(
@@ -284,19 +284,19 @@ final class StormSegments {
     for list in lists { claims.drop(list) }
   }
 
-  private func setBrake() throws {
-    let wanted: Brake? = [.paused, nil, nil, .cancelled][storm.number(0...3)]
+  private func setHalt() throws {
+    let wanted: Halt? = [.paused, nil, nil, .cancelled][storm.number(0...3)]
     guard wanted != .cancelled || steps > 40 else { return }
     let time = storm.world.wallClock()
     let result = try call { [id] in
-      try await $1.setBrake(wanted, of: id, reason: "storm", now: time)
+      try await $1.setHalt(wanted, of: id, reason: "storm", now: time)
     }
-    let expected: BrakeResult =
+    let expected: HaltResult =
       if !isOpen {
         .unknown
-      } else if brake == wanted {
+      } else if halt == wanted {
         .already
-      } else if brake == .cancelled {
+      } else if halt == .cancelled {
         .cancelledBefore
       } else if isDone {
         .ended("done")
@@ -305,9 +305,9 @@ final class StormSegments {
       }
     // Its answer may have been lost.
     if result != expected && !(expected == .done && result == .already) {
-      fail("from \(brake?.rawValue ?? "-") to \(wanted?.rawValue ?? "-"): \(result)")
+      fail("from \(halt?.rawValue ?? "-") to \(wanted?.rawValue ?? "-"): \(result)")
     }
-    if expected == .done { brake = wanted }
+    if expected == .done { halt = wanted }
   }
 
   /// By a clock that is ahead.

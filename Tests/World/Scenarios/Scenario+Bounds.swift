@@ -207,7 +207,7 @@ extension Scenario {
       },
       events: [ScenarioEvent("e1", of: 1, expiresIn: 20)],
       actions: [
-        .at(.seconds(2), .brake(.cancelled, "e1")), .at(.milliseconds(2_050), .redisStops),
+        .at(.seconds(2), .halt(.cancelled, "e1")), .at(.milliseconds(2_050), .redisStops),
         .at(.seconds(40), .redisStarts),
       ],
       bounds: .onceEach + [.exactly(.expired("e1"), 0)]),

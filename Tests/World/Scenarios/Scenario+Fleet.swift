@@ -55,7 +55,7 @@ extension Scenario {
       ]),
     deadOwner("killed-then-expired", expiresIn: 8, []),
     deadOwner(
-      "killed-then-cancelled", expiresIn: 600, [.at(.seconds(2), .brake(.cancelled, "e1"))]),
+      "killed-then-cancelled", expiresIn: 600, [.at(.seconds(2), .halt(.cancelled, "e1"))]),
   ]
 
   /// A few devices have no answer, or wait for another try, when their worker stops.
@@ -137,35 +137,35 @@ extension Scenario {
   ]
 
   static let operators: [Scenario] = [
-    braked(
+    haltd(
       "cancel", "every worker obeys within two seconds, and no other event",
-      [.at(.seconds(2), .brake(.cancelled, "e1"))],
+      [.at(.seconds(2), .halt(.cancelled, "e1"))],
       [
         .exactly(.requests("e1", 4.1...1_000), 0), .most(.settled, 8),
         .within(.cancelled("e1"), 1_400...1_950),
       ]),
-    braked(
+    haltd(
       "stream-ended", "the end of a stream cancels what told of it",
       [.at(.seconds(2), .streamEnds(1))],
       [
         .exactly(.requests("e1", 4.1...1_000), 0), .most(.settled, 8),
         .within(.cancelled("e1"), 1_400...1_950),
       ]),
-    braked(
+    haltd(
       "pause-and-resume", "it goes on where it stood within lanes.straggle_delay", paused,
       [
         .exactly(.requests("e1", 4.1...11.9), 0), .least(.requests("e1", 12...17), 1),
         .most(.lastPush("e1"), 40),
       ]),
-    braked(
+    haltd(
       "pause-of-one-segment", "so does an event of one segment", shards: 1, paused,
       [
         .exactly(.requests("e1", 4.1...11.9), 0), .least(.requests("e1", 12...17), 1),
         .most(.lastPush("e1"), 40),
       ]),
-    braked(
+    haltd(
       "expiry-while-paused", "an event expires while it is paused as at any other time",
-      expiresIn: 10, [.at(.seconds(2), .brake(.paused, "e1"))],
+      expiresIn: 10, [.at(.seconds(2), .halt(.paused, "e1"))],
       [
         .exactly(.requests("e1", 4.1...1_000), 0), .within(.expired("e1"), 1_400...1_950),
         .most(.settled, 16),
@@ -173,11 +173,11 @@ extension Scenario {
   ]
 
   private static let paused: [ScenarioAction] = [
-    .at(.seconds(2), .brake(.paused, "e1")), .at(.seconds(12), .brake(nil, "e1")),
+    .at(.seconds(2), .halt(.paused, "e1")), .at(.seconds(12), .halt(nil, "e1")),
   ]
 
   /// An event that somebody stops, and a small one behind it that nobody does.
-  private static func braked(
+  private static func haltd(
     _ name: String, _ promise: String, shards: Int = 16, expiresIn: Int = 900,
     _ actions: [ScenarioAction], _ bounds: [ScenarioBound]
   ) -> Scenario {

@@ -75,7 +75,7 @@ extension Scenario {
           ScenarioAudience(1, followers: 40, marked: [.init(every: 10, answer: "0fff")])
         ]
       },
-      actions: (0..<3).map { .at(.seconds(14 + $0), .brake(.cancelled, "e1")) },
+      actions: (0..<3).map { .at(.seconds(14 + $0), .halt(.cancelled, "e1")) },
       bounds: .onceEach + [.exactly(.cancelled("e1"), 0), .exactly(.rejected("e1"), 4)]),
     Scenario(
       "lost-segments-and-crash", "lost segments are planned again though who missed them dies",

@@ -91,7 +91,7 @@ struct ScenarioAction: Sendable {
     /// What is in the dead letters is sent in again.
     case replay
 
-    case brake(Brake?, String)
+    case halt(Halt?, String)
     /// The backend says that the stream of these followers' streamer has ended.
     case streamEnds(Int)
     /// And that it had so many seconds ago.
@@ -178,7 +178,7 @@ extension ScenarioLife {
       } else {
         world.broker.delete(topic: topic)
       }
-    case .brake(let brake, let event): setBrake(brake, of: event)
+    case .halt(let halt, let event): setHalt(halt, of: event)
     case .streamEnds(let number): endStream(of: "s\(number)")
     case .streamEnded(let number, let ago): endStream(of: "s\(number)", ago: ago)
     default: performOnRedis(what)
@@ -282,12 +282,12 @@ extension ScenarioLife {
     world.append(document, key: streamer)
   }
 
-  private func setBrake(_ brake: Brake?, of event: String) {
+  private func setHalt(_ halt: Halt?, of event: String) {
     let now = world.wallClock()
     world.perform { _, world in
       try await world.withRedis { client in
         try await RecordStage(redis: client, keyspace: world.keyspace)
-          .setBrake(brake, of: event, reason: "scenario", now: now)
+          .setHalt(halt, of: event, reason: "scenario", now: now)
       }
     }
   }

@@ -36,7 +36,7 @@ package struct ReadyPush {
   /// Settles a push whose event is cancelled or has expired. Where the server may have taken it,
   /// neither is true.
   func settleExpiredOrCancelled() {
-    let outcome: Outcome = tally.fanOut.brake == .cancelled ? .cancelled : .expired
+    let outcome: Outcome = tally.fanOut.halt == .cancelled ? .cancelled : .expired
     settle(as: history.mayHaveArrived ? .rejected(.unanswered) : outcome)
   }
 

@@ -39,7 +39,7 @@ final class RouteWaiting {
   func scheduleRetry(
     _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil
   ) {
-    guard push.tally.fanOut.brake != .cancelled else { return push.settleExpiredOrCancelled() }
+    guard push.tally.fanOut.halt != .cancelled else { return push.settleExpiredOrCancelled() }
     let remaining = push.batch.headers.expiresAt - context.options.wallClock()
     let decision = context.options.retry.decide(
       tries: tries, remainingMilliseconds: remaining, atLeast: atLeast ?? .zero,

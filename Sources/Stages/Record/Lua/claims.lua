@@ -35,8 +35,8 @@ local function claim(parent)
       former = string.match(held, '^.* > (.*)$') or held
     end
   end
-  local brake = redis.call('HGET', event, 'brake') or ''
-  if brake == 'paused' and args.over == '' then
+  local halt = redis.call('HGET', event, 'brake') or ''
+  if halt == 'paused' and args.over == '' then
     -- It must not be forgotten that it is.
     for _, key in ipairs({event, settled, stragglers}) do
       redis.call('EXPIRE', key, args.lifetime_seconds)
@@ -45,6 +45,6 @@ local function claim(parent)
   end
   write(claims, segment, owner, args.claim_ms, former)
   redis.call('EXPIRE', claims, args.lifetime_seconds)
-  return {'yours', whole(now), brake, read(former) or '',
+  return {'yours', whole(now), halt, read(former) or '',
     string.match(former, ' 0$') and 'released' or ''}
 end

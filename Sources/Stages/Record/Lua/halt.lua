@@ -3,16 +3,16 @@
 -- args: wanted: `paused`, `cancelled`, or empty to let it go on; now: in ms since 1970; reason: in
 -- words; lifetime_seconds: of the event's hash; ahead: empty, unless an event that is not there yet
 -- is stopped too.
--- Answers {what it did, the state or the brake that says so}.
+-- Answers {what it did, the state or the halt that says so}.
 local event, wanted = KEYS[1], args.wanted
 local problem = forbidden({{'HMGET', event, 'f'}, {'HSET', event, 'f', 'v'},
   {'HDEL', event, 'f'}, {'EXPIRE', event, '1'}})
 if problem then return problem end
 local known = redis.call('HMGET', event, 'state', 'brake')
-local state, brake = known[1], known[2] or ''
+local state, halt = known[1], known[2] or ''
 if not state and args.ahead == '' then return {'unknown', ''} end
-if brake == wanted then return {'already', brake} end
-if brake == 'cancelled' then return {'cancelled', brake} end
+if halt == wanted then return {'already', halt} end
+if halt == 'cancelled' then return {'cancelled', halt} end
 -- Of what is incomplete, a segment may come back from the dead letters.
 if state == 'done' or state == 'expired' then return {'ended', state} end
 if wanted == '' then
@@ -22,4 +22,4 @@ else
     'brake_why', args.reason)
   redis.call('EXPIRE', event, args.lifetime_seconds)
 end
-return {'done', brake}
+return {'done', halt}

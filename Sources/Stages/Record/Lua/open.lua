@@ -19,7 +19,7 @@ local function claimed(known_plan, known_segments)
   return claim('')
 end
 local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
--- A brake may be there before it: its stream ended while it was being opened.
+-- A halt may be there before it: its stream ended while it was being opened.
 if not known[1] and not known[2] then
   local why = args.refusal
   if why ~= '' then plan, segments = 'none', '0' end

@@ -21,9 +21,9 @@ package struct FanOutStatus: Sendable, Equatable {
   /// Of which pushes it is kept what became of them: `failures` or `all`; empty: of none.
   package let trace: String
   /// An operator's pause or cancellation; nil while nothing stops it.
-  package let brake: Brake?
+  package let halt: Halt?
   /// Why, in words.
-  package let brakeReason: String
+  package let haltReason: String
   /// The obstacle of pushes when they became stragglers last; empty when there was none.
   package let obstacle: String
   /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
@@ -38,10 +38,10 @@ package struct FanOutStatus: Sendable, Equatable {
     trace = fields["trace"] ?? ""
     duplicate = fields["duplicate"] ?? ""
     // Paused while its last pushes had their answers, it came to its end all the same.
-    let said = Brake(rawValue: fields["brake"] ?? "")
+    let said = Halt(rawValue: fields["brake"] ?? "")
     let isOver = said == .paused && (state == .done || state == .expired)
-    brake = isOver ? nil : said
-    brakeReason = isOver ? "" : fields["brake_why"] ?? ""
+    halt = isOver ? nil : said
+    haltReason = isOver ? "" : fields["brake_why"] ?? ""
     obstacle = fields["obstacle"] ?? ""
     numbers = fields.compactMapValues { Int($0) }
   }
@@ -49,7 +49,7 @@ package struct FanOutStatus: Sendable, Equatable {
   /// The fields that are no numbers, by the names that programs are given.
   package var texts: [(name: String, text: String)] {
     [
-      ("state", state.rawValue), ("brake", brake?.rawValue ?? ""), ("brake_why", brakeReason),
+      ("state", state.rawValue), ("brake", halt?.rawValue ?? ""), ("brake_why", haltReason),
       ("streamer", streamer), ("template", template), ("source", source), ("obstacle", obstacle),
     ]
   }

@@ -5,24 +5,24 @@ import Redis
 /// The script by which somebody stops a fan-out, or lets it go on. It writes the field `brake` of
 /// the event's hash: a worker that claims a segment is told in the same script, and one that works
 /// on a segment looks every second.
-enum BrakeScripts {
-  static let set = RedisScript([SharedLua.permissions, PackageResources.brake_lua])
+enum HaltScripts {
+  static let set = RedisScript([SharedLua.permissions, PackageResources.halt_lua])
 }
 
 extension RecordStage {
   /// Pauses or cancels a fan-out that is not done, or lets a paused one go on. Safe to repeat.
   ///
   /// - Parameters:
-  ///   - brake: nil lets it go on.
+  ///   - halt: nil lets it go on.
   ///   - reason: for people who look at the event's hash.
   ///   - isAhead: the event may be about to be opened: it is stopped when it is.
-  package func setBrake(
-    _ brake: Brake?, of event: String, reason: String, isAhead: Bool = false, now: Int64
-  ) async throws(RecordError) -> BrakeResult {
+  package func setHalt(
+    _ halt: Halt?, of event: String, reason: String, isAhead: Bool = false, now: Int64
+  ) async throws(RecordError) -> HaltResult {
     let reply = try await evaluate(
-      BrakeScripts.set, keys: [keyspace.event(id: event)],
+      HaltScripts.set, keys: [keyspace.event(id: event)],
       arguments: [
-        "wanted": brake?.rawValue ?? "", "now": String(now), "reason": reason,
+        "wanted": halt?.rawValue ?? "", "now": String(now), "reason": reason,
         "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
         "ahead": isAhead ? "ahead" : "",
       ], isLasting: true)
@@ -38,18 +38,18 @@ extension RecordStage {
 
   /// The pause or cancellation of each fan-out; nil where there is none. Those of which Redis did
   /// not say are left out.
-  package func brakes(of events: [String]) async throws(RecordError) -> [String: Brake?] {
+  package func halts(of events: [String]) async throws(RecordError) -> [String: Halt?] {
     let replies = try await ask(ofEach: events) { ["HGET", $0, "brake"] }
-    var brakes: [String: Brake?] = [:]
+    var halts: [String: Halt?] = [:]
     for (index, event) in events.enumerated() where replies[index].error == nil {
-      brakes[event] = .some(Brake(rawValue: replies[index].text ?? ""))
+      halts[event] = .some(Halt(rawValue: replies[index].text ?? ""))
     }
-    return brakes
+    return halts
   }
 }
 
-/// The result of `RecordStage.setBrake`.
-package enum BrakeResult: Sendable, Equatable {
+/// The result of `RecordStage.setHalt`.
+package enum HaltResult: Sendable, Equatable {
   case done
   /// It was so before.
   case already

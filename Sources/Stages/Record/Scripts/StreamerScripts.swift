@@ -75,7 +75,7 @@ extension RecordStage {
     for index in 0..<reply.count {
       guard let event = reply[index].text else { continue }
       // It may be registered and not opened yet.
-      let result = try await setBrake(
+      let result = try await setHalt(
         .cancelled, of: event, reason: "stream ended", isAhead: true, now: now)
       if result == .done { cancelled.append(event) }
     }
