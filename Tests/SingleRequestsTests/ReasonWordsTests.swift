@@ -1,8 +1,7 @@
+import APNs
 import Model
+import SingleRequests
 import Testing
-
-@testable import APNs
-@testable import Deliver
 
 @Suite struct ReasonWordsTests {
   @Test func everyReasonHasWordsOfItsOwn() {

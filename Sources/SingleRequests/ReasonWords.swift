@@ -1,3 +1,4 @@
+import APNs
 import Model
 
 /// The meaning of an answer of Apple's, and advice for a person who looks at a single push: the
