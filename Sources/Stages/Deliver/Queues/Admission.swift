@@ -6,21 +6,21 @@ import Model
 final class Admission {
   private static let checkInterval: Duration = .milliseconds(100)
 
-  /// A batch that waits for capacity.
-  private struct Waiter {
+  /// A batch that asks for capacity.
+  private struct Demand {
     let names: Set<LaneRoutes.Name>
     let topic: String
     let fanOut: FanOut
     let mayStraggle: Bool
-    /// Resumed with the routes that were waited for in the end.
-    let continuation: CheckedContinuation<Set<LaneRoutes.Name>, Never>
   }
 
   private let options: DeliverOptions
   private let credentials: AppCredentials
   private let routes: LaneRoutes
   private let loop: EventLoop
-  private var waiting: [Waiter] = []
+  /// Each is resumed with the routes that were waited for in the end.
+  private var waiting:
+    [(demand: Demand, continuation: CheckedContinuation<Set<LaneRoutes.Name>, Never>)] = []
   /// Routes to which a batch that waited is on its way.
   private var admitting: Set<LaneRoutes.Name> = []
   private var isCheckScheduled = false
@@ -44,7 +44,7 @@ final class Admission {
     isStopped = true
     let waiting = waiting
     self.waiting = []
-    for waiter in waiting { waiter.continuation.resume(returning: waiter.names) }
+    for waiter in waiting { waiter.continuation.resume(returning: waiter.demand.names) }
   }
 
   /// Queues a sealed batch when there is capacity.
@@ -55,26 +55,21 @@ final class Admission {
       credentials.index(of: topic, on: destination.platform.name)
         .map { LaneRoutes.Name(destination: destination, credentials: $0) }
     }.filter { routes[$0] != nil }
-    let names = Set(order)
-    let fanOut = batch.tally.fanOut
-    let mayStraggle = batch.tally.mayStraggle
-    var awaited = names
+    let demand = Demand(
+      names: Set(order), topic: topic, fanOut: batch.tally.fanOut,
+      mayStraggle: batch.tally.mayStraggle)
+    var awaited = demand.names
     if !isStopped {
-      awaited = self.awaited(names, fanOut, mayStraggle, waitingAlone: waitingAlone)
-      if mustWait(awaited, topic, fanOut) {
-        awaited = await withCheckedContinuation {
-          waiting.append(
-            Waiter(
-              names: names, topic: topic, fanOut: fanOut, mayStraggle: mayStraggle,
-              continuation: $0))
-        }
+      awaited = self.awaited(demand, waitingAlone: waiting.count { waitsAlone($0.demand) })
+      if mustWait(awaited, demand) {
+        awaited = await withCheckedContinuation { waiting.append((demand, $0)) }
         admitting.subtract(awaited)
       }
     }
     for name in order {
       routes[name]?.append(batch, surplusLeaves: !awaited.contains(name))
     }
-    if order.count < destinations.count { rejectUnroutable(batch, routed: names) }
+    if order.count < destinations.count { rejectUnroutable(batch, routed: demand.names) }
     admitWaiting()
     if !isCheckScheduled { scheduleCheck() }
   }
@@ -93,42 +88,31 @@ final class Admission {
   /// Stragglers wait for their turn, however long it takes.
   ///
   /// - Parameter waitingAlone: such batches that wait before this one.
-  private func awaited(
-    _ names: Set<LaneRoutes.Name>, _ fanOut: FanOut, _ mayStraggle: Bool, waitingAlone: Int
-  ) -> Set<LaneRoutes.Name> {
-    guard mayStraggle else { return names }
-    let candidates = names.filter { routes[$0]?.queue.outliers.contains(fanOut) != true }
+  private func awaited(_ demand: Demand, waitingAlone: Int) -> Set<LaneRoutes.Name> {
+    guard demand.mayStraggle else { return demand.names }
+    let candidates = demand.names.filter {
+      routes[$0]?.queue.outliers.contains(demand.fanOut) != true
+    }
     let fast = candidates.filter { routes[$0]?.congestion.yields != true }
     if !fast.isEmpty { return fast }
     return waitingAlone < options.waitersForSlow ? candidates : []
   }
 
-  private func awaited(_ waiter: Waiter, waitingAlone: Int) -> Set<LaneRoutes.Name> {
-    awaited(
-      waiter.names, waiter.fanOut, waiter.mayStraggle, waitingAlone: waitingAlone)
-  }
-
-  private var waitingAlone: Int { waiting.count(where: waitsAlone) }
-
-  private func waitsAlone(_ waiter: Waiter) -> Bool {
-    waiter.mayStraggle && waiter.names.allSatisfy { routes[$0]?.congestion.yields == true }
+  private func waitsAlone(_ demand: Demand) -> Bool {
+    demand.mayStraggle && demand.names.allSatisfy { routes[$0]?.congestion.yields == true }
   }
 
   /// Batches of a fan-out wait for each other; those of another have a share of their own.
-  private func mustWait(
-    _ names: Set<LaneRoutes.Name>, _ topic: String, _ fanOut: FanOut
-  ) -> Bool {
-    isFull(names, topic, fanOut) || !admitting.isDisjoint(with: names)
-      || waiting.contains { waiter in
-        waiter.fanOut === fanOut
-          && !awaited(waiter, waitingAlone: 0).isDisjoint(with: names)
+  private func mustWait(_ awaited: Set<LaneRoutes.Name>, _ demand: Demand) -> Bool {
+    isFull(awaited, demand) || !admitting.isDisjoint(with: awaited)
+      || waiting.contains { other, _ in
+        other.fanOut === demand.fanOut
+          && !self.awaited(other, waitingAlone: 0).isDisjoint(with: awaited)
       }
   }
 
-  private func isFull(
-    _ names: Set<LaneRoutes.Name>, _ topic: String, _ fanOut: FanOut
-  ) -> Bool {
-    names.contains { routes[$0]?.isFull(for: topic, of: fanOut) ?? false }
+  private func isFull(_ names: Set<LaneRoutes.Name>, _ demand: Demand) -> Bool {
+    names.contains { routes[$0]?.isFull(for: demand.topic, of: demand.fanOut) ?? false }
   }
 
   /// Admits the batch that waited longest for each route, of those whose fan-out has capacity. One
@@ -137,16 +121,16 @@ final class Admission {
     guard !waiting.isEmpty else { return }
     var busy: [ObjectIdentifier: Set<LaneRoutes.Name>] = [:]
     var alone = 0
-    waiting.removeAll { waiter in
-      let awaited = awaited(waiter, waitingAlone: alone)
-      if waitsAlone(waiter) { alone += 1 }
-      let earlier = busy[ObjectIdentifier(waiter.fanOut), default: []]
-      busy[ObjectIdentifier(waiter.fanOut)] = earlier.union(awaited)
+    waiting.removeAll { demand, continuation in
+      let awaited = awaited(demand, waitingAlone: alone)
+      if waitsAlone(demand) { alone += 1 }
+      let earlier = busy[ObjectIdentifier(demand.fanOut), default: []]
+      busy[ObjectIdentifier(demand.fanOut)] = earlier.union(awaited)
       guard earlier.isDisjoint(with: awaited), admitting.isDisjoint(with: awaited),
-        !isFull(awaited, waiter.topic, waiter.fanOut)
+        !isFull(awaited, demand)
       else { return false }
       admitting.formUnion(awaited)
-      waiter.continuation.resume(returning: awaited)
+      continuation.resume(returning: awaited)
       return true
     }
   }
