@@ -1,7 +1,7 @@
 import Telemetry
 
-/// What a thread of the API has answered, or all of them. As many series as there are routes and
-/// statuses: whoever asks for what is not there makes none.
+/// Requests that one API thread has answered, or all threads together. There is one series per
+/// route and status; requests for unknown paths add none of their own.
 struct APIMetrics: Sendable {
   private struct Series: Hashable, Sendable {
     let route: String

@@ -6,7 +6,7 @@ import Redis
 import Telemetry
 import Traces
 
-/// What an API is made of. Nothing of it connects before `start`.
+/// The settings of an API. Nothing connects before `start`.
 package struct APIOptions: Sendable {
   package var http: HTTPServerOptions
   package var redis: RedisOptions
@@ -24,13 +24,12 @@ package struct APIOptions: Sendable {
   package var requestsPerSecond: Int
   /// Why workers would have no such template; nil when they have it, or when nobody knows.
   package var templateProblem: @Sendable (_ template: String) -> String?
-  /// What the process says of itself: its version, and those of the libraries in use by name.
+  /// Versions that the process reports: its own, and those of the libraries in use by name.
   package var version = ""
   package var libraries: [String: String] = [:]
   package var log: Log
   /// A line for each change, with nothing left out.
   package var audit: Log?
-  /// What traces look at.
   package var trace: TraceOptions
   /// Ms since 1970.
   package var wallClock: @Sendable () -> Int64
@@ -57,7 +56,7 @@ package struct APIOptions: Sendable {
   }
 }
 
-/// What imports may take.
+/// Limits on imports.
 package struct ImportOptions: Sendable {
   /// Of one body.
   package var maximumBytes = 1 << 30
@@ -65,7 +64,7 @@ package struct ImportOptions: Sendable {
   package var atOnce = 4
   /// From its head to its answer.
   package var timeout: Duration = .seconds(3600)
-  /// Bytes a second: whoever sends more slowly would keep others out for as long as it likes.
+  /// Bytes a second: a slower client could keep others out for as long as it likes.
   package var minimumRate = 16 << 10
 
   package init() {}

@@ -77,7 +77,7 @@ package final class APIServer: Sendable {
     }
   }
 
-  /// Whoever has asked gets an answer first.
+  /// Stops the API. Requests that have arrived are answered first, within `drainLimit`.
   package func stop() async {
     await withTaskGroup { group in
       for thread in threads {

@@ -9,8 +9,8 @@ import Telemetry
 import Text
 import Traces
 
-/// What happens to a request, from its head to its answer: who asks, whether they may, how often,
-/// what is done, and who is told of it. Lives on the loop of its server and its Redis client.
+/// Handles requests from head to answer: authentication, permissions, rate limits, the work itself,
+/// and the audit. Lives on the loop of its server and its Redis client.
 package actor APIService {
   private let options: APIOptions
   private let loop: EventLoop
@@ -127,8 +127,8 @@ package actor APIService {
 // MARK: - The head
 
 extension APIService {
-  /// What is small is read before anybody asks who sends it; what is large is not, and what nobody
-  /// reads neither.
+  /// Decides from the head whether to read the body. A small body is read before the key is
+  /// checked, a large one only afterwards, and one that no route takes not at all.
   package func screen(_ head: HTTPRequest) -> HTTPScreening {
     let id = requestID(head)
     var found: APIRoute?
@@ -182,8 +182,9 @@ extension APIService {
     }
   }
 
-  /// Who asks. Whoever shows keys that are not good again and again pays a connection for each; a
-  /// good one is never refused for what others tried from the same address.
+  /// Returns the key that the request shows. A client that keeps showing bad keys loses its
+  /// connection each time; a good key is never refused because of others' attempts from the same
+  /// address.
   private func holder(
     of request: HTTPRequest, for route: APIRoute, _ names: [String: String], _ id: String
   ) throws(Problem) -> APIKey {
@@ -287,7 +288,7 @@ extension APIService {
       }
       answer = try await route.handle(request)
     } catch {
-      // What was refused may be asked better; what failed, again.
+      // The client may correct a refused request, and repeat a failed one.
       await withdraw(name, claim, triesLeft: Self.maximumWithdrawals)
       throw error
     }

@@ -7,18 +7,18 @@ import Model
 import Telemetry
 import Threads
 
-/// What the API's threads share, so that whichever answers says the same. Its actors live on the
-/// first thread's loop.
+/// State that the API's threads share, so that each of them gives the same answer. Its actors live
+/// on the first thread's loop.
 package struct APISharedState: Sendable {
   let erasures: ErasureJobs
   let events: KafkaWriter
   let news: TokenNewsDoor?
   let importLimit: ImportLimit
-  /// Of keys, by their names.
+  /// Request rates of keys, by name.
   let rates: ThreadLock<RequestRates<String>>
-  /// Of those who show no key that is good.
+  /// Rates of requests without a good key, by address.
   let strangers = ThreadLock(RequestRates<PeerAddress>(perSecond: 1, burst: 20))
-  /// How many of those are audited.
+  /// The bound on audit lines of refused requests.
   let refused = ThreadLock(RefusedRequests())
 
   package init(_ options: APIOptions, loop: EventLoop) {
@@ -38,7 +38,8 @@ package struct APISharedState: Sendable {
     return { (moves) async throws(DevicesError) in try await news.tell(moves) }
   }
 
-  /// What only some requests need: events, and with news of tokens devices that change hands.
+  /// The health of Kafka, which only some requests need: events and, with token news, devices that
+  /// change hands.
   func health() async -> HealthPart {
     var trouble = await events.trouble
     if trouble == nil { trouble = await news?.trouble }
@@ -57,7 +58,7 @@ package struct APISharedState: Sendable {
   }
 }
 
-/// Tells whoever keeps devices too of those that another user has logged in with.
+/// Tells other systems that keep devices which of them another user has logged in with.
 struct TokenNewsDoor: Sendable {
   private let writer: KafkaWriter
   private let now: @Sendable () -> Int64

@@ -82,7 +82,7 @@ package actor APNsSimulator {
       teamID: files.providerKeys[0].teamID, controlToken: options.controlToken)
   }
 
-  /// What was asked until now.
+  /// Returns the counts of all requests so far.
   package func summary() -> SimulatorSummary { service?.summary ?? SimulatorSummary() }
 
   /// How often a token (hex) was asked for and accepted.
@@ -147,6 +147,6 @@ package struct APNsSimulatorAddress: Sendable {
   package let misplacedCertificateFile: String
   package let keyID: String
   package let teamID: String
-  /// What requests under /simulator/ must send as `simulator-token`.
+  /// The value of `simulator-token` that requests under /simulator/ must send.
   package let controlToken: String
 }

@@ -54,7 +54,8 @@ package struct APNsSimulatorOptions: Sendable {
   package var maximumConnections = 1024
   /// A connection that has sent nothing for so long is closed. Apple leaves them open for hours.
   package var idleTimeout: Duration = .seconds(2 * 3600)
-  /// What requests under /simulator/ must show; made up by `APNsSimulator.start` when empty.
+  /// The token that requests under /simulator/ must show. `APNsSimulator.start` makes one up when
+  /// it is empty.
   package var controlToken = ""
   /// Microseconds since 1970.
   package var clock: @Sendable () -> Int64 = { WallClock.nowMicroseconds() }

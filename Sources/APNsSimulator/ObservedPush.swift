@@ -4,6 +4,6 @@ package struct ObservedPush {
   /// Lower-case hex.
   package let token: UnsafeBufferPointer<UInt8>
   package let payload: UnsafeRawBufferPointer
-  /// What the client will be answered, unless the connection ends before.
+  /// The answer that the client gets, unless the connection ends before.
   package let answer: SimulatedAnswer
 }

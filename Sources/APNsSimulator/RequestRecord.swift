@@ -1,5 +1,5 @@
-/// What is kept of one request while it comes in. Records lie in a table by slot and are used
-/// again; each owns one block of memory for the bytes that are needed at the end.
+/// The state of one request while it comes in. Records lie in a table by slot and are used again;
+/// each owns one block of memory for the bytes that are needed at the end.
 struct RequestRecord {
   static let maximumTokenDigits = 200
   private static let identifierOffset = 200

@@ -1,7 +1,7 @@
 import JSON
 import Text
 
-/// What happens to one request.
+/// The simulator's reaction to one request.
 package enum SimulatedAnswer: Sendable, Equatable {
   /// Status 200 and the apns-id.
   case accept

@@ -69,7 +69,7 @@ final class SimulatedConnection {
     if transport.pendingBytes == 0 { close() }
   }
 
-  /// What was counted under another script is forgotten.
+  /// Follows the new script. Errors counted under the old one are forgotten.
   func scriptChanged() {
     errors = CountedErrors()
     followScript()
@@ -159,7 +159,7 @@ final class SimulatedConnection {
     }
     if let limit = service.script.halfCloseAfter, requestCount >= limit { return halfClose() }
     if let wanted = service.script.attack, requestCount >= service.script.attackAfter {
-      // What the session has to say goes first: an attack begins where a frame does.
+      // The session's pending output goes first: an attack begins at the start of a frame.
       flush()
       attack = RunningAttack(wanted, stream: stream)
       return
@@ -196,7 +196,7 @@ final class SimulatedConnection {
   }
 }
 
-/// What a client says.
+/// Input from the client.
 extension SimulatedConnection {
   private func hear(_ session: HTTP2ServerSession) {
     while let heard = session.nextHeard() {
@@ -290,7 +290,7 @@ struct DelayedAnswer {
   let answer: SimulatedAnswer
 }
 
-/// What a client was told last of what it may send: nothing is said twice.
+/// The limits that the client was told last: a limit that has not changed is not sent again.
 struct ToldLimits {
   private var streams: Int
   private var window: Int
@@ -342,10 +342,10 @@ extension SimulatedConnection {
   }
 }
 
-/// What a connection's refusals make of it. Apple: 4xx must slow a provider down; too many errors
-/// end the connection, BadDeviceToken sooner than others, and 410 is not counted ("Handling
-/// notification responses from APNs"). That the limit of streams falls first is what providers
-/// report (pushy #476 and #732, openradar 27870881).
+/// The consequences of a connection's refusals. Apple: 4xx must slow a provider down; too many
+/// errors end the connection, BadDeviceToken sooner than others, and 410 is not counted ("Handling
+/// notification responses from APNs"). Providers report that the limit of streams falls first
+/// (pushy #476 and #732, openradar 27870881).
 struct CountedErrors {
   /// Apple gives no number: a BadDeviceToken counts as so many.
   static let badDeviceToken = 4
@@ -374,7 +374,7 @@ struct CountedErrors {
   func streamLimit(of limit: Int) -> Int { max(min(limit, 1), limit >> cuts) }
 }
 
-/// What of an attack a client has got.
+/// An attack in progress on one client.
 struct RunningAttack {
   private let attack: Attack
   private let stream: Int32

@@ -3,7 +3,7 @@ import TLS
 
 /// The files that clients of a simulator need, in one directory.
 struct SimulatorFiles {
-  /// What clients must trust.
+  /// The PEM file of the certificate authority that clients must trust.
   let authority: String
   let certificate: String
   let certificateKey: String
@@ -116,7 +116,7 @@ struct SimulatorFiles {
     var information = stat()
     guard lstat(path, &information) == 0, information.st_size > 0, isOurs(information)
     else { return false }
-    // What was a secret and could be read by others is none any more.
+    // A secret that others could read is none any more.
     let isSecret =
       path.hasSuffix(".key") || path.split(separator: "/").last?.hasPrefix("client") == true
     if isSecret, information.st_mode & 0o077 != 0 { return false }

@@ -4,8 +4,8 @@ import JSON
 import TLS
 import Text
 
-/// What all connections of a simulator share: rules, ledger, counters, script, delayed answers.
-/// Confined to its loop.
+/// The state that all connections of a simulator share: rules, ledger, counters, script, delayed
+/// answers. Confined to its loop.
 final class SimulatorService {
   let options: APNsSimulatorOptions
   let loop: EventLoop
@@ -18,7 +18,7 @@ final class SimulatorService {
   private var channels = BroadcastChannels()
   /// Of the legacy gateway, where there is one.
   let binary = BinaryState()
-  /// What control requests that are coming in hold.
+  /// Bytes of the control requests that are coming in.
   var controlBytes = 0
   private let controlToken: [UInt8]
   private var idleTimer: LoopTimer?
@@ -307,7 +307,7 @@ final class SimulatorService {
   }
 }
 
-/// What stands in answers besides what the connection knows.
+/// Answers that need more than the connection knows.
 extension SimulatorService {
   /// Answers that a push was taken. The development environment gives it an identifier of its own,
   /// which Apple's console shows.
@@ -358,7 +358,7 @@ final class BinaryState {
     feedback.append(time + [0, UInt8(clamping: token.count)] + token)
   }
 
-  /// Who has been told hears nothing of it again.
+  /// Returns the feedback, and forgets it: nobody is told twice.
   func takeFeedback() -> [UInt8] {
     defer { feedback = [] }
     return feedback.flatMap { $0 }

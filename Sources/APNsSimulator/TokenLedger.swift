@@ -1,5 +1,5 @@
-/// What the simulator remembers of every device token it was asked for: the oracle of tests. Made
-/// for millions of tokens: 56 bytes an entry in chunks that never move, and 4 to 16 bytes of index.
+/// The counts of each device token that was asked for: the oracle of tests. Made for millions of
+/// tokens: 56 bytes an entry in chunks that never move, and 4 to 16 bytes of index.
 final class TokenLedger {
   struct Entry {
     /// The 32 bytes of a usual token; of any other, `key.0` is its place in `longTokens`.

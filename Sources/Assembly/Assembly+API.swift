@@ -26,7 +26,7 @@ extension Assembly {
     http.identity = try apiIdentity(settings)
     try checkAPIHost(settings)
     var redis = try redisOptions(settings)
-    // Whoever writes reads what was written.
+    // A client reads its own writes: replicas, which may lag, are not asked.
     redis.replicaLagLimit = nil
     let directory = settings.templates.directory
     var options = APIOptions(

@@ -215,7 +215,7 @@ struct APNsBench: Bench {
     _ = try await stack.emit(event)
     let good = (0..<trial.followers).count { !isDead($0, trial) }
     let pace = try await pace(of: good, stack)
-    // Whatever was not taken in time is, in the end.
+    // The simulator now accepts the pushes that are left.
     try await simulator.set(script: Trial.undisturbed.script)
     _ = try await stack.settled(event)
     let ledger = try await simulator.ledger()

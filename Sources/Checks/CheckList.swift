@@ -124,10 +124,10 @@ extension CheckList {
 package struct CheckItem: Sendable {
   package enum Status: String, Sendable { case ok, warning, problem, skipped }
 
-  /// Who can mend it: whoever wrote the configuration, or whoever runs what it points to.
+  /// The party that can fix it: the author of the configuration, or the operator of a service.
   package enum Blame: Sendable { case configuration, dependency }
 
-  /// What it is about, in one word: `templates`, `kafka`, `redis` …
+  /// Its subject in one word: `templates`, `kafka`, `redis` …
   package let area: String
   package var status: Status
   let blame: Blame

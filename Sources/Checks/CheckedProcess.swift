@@ -17,7 +17,7 @@ package enum CheckedProcess: String, Sendable, CaseIterable {
   var looksForTemplates: Bool { self == .api || self == .emit }
   var asksRedis: Bool { self != .emit && self != .send }
 
-  /// What its user of Redis is granted, in words.
+  /// The work for which its Redis user needs permissions, in words.
   var work: String {
     switch self {
     case .worker: "a worker does"

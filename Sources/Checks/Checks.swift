@@ -62,7 +62,7 @@ package enum Checks {
     _ area: String, _ report: SettingsReport, _ list: inout CheckList
   ) -> Bool {
     let isWrong = report.problems.contains { problem in
-      // What names no key is about the whole file.
+      // A problem without a key is about the whole file.
       guard let key = problem.key else { return true }
       return (key == area || key.hasPrefix(area + ".")) && !isCredential(key)
     }
@@ -157,7 +157,7 @@ enum APNsChecks {
     }
     if let failure = answer.failure {
       list.problem(
-        // What the transport says names the server already.
+        // The transport's error names the server already.
         area, .dependency, "\(answer.error == nil ? name : environment.name): \(failure)",
         hint: answer.hint)
       return

@@ -3,7 +3,7 @@ import Assembly
 import Deliver
 import Settings
 
-/// What can be looked at without a connection.
+/// Checks that need no connection.
 enum FileChecks {
   static func configuration(
     _ report: SettingsReport, file: String?, _ list: inout CheckList
@@ -114,7 +114,7 @@ enum FileChecks {
     let settings = report.read
     let groups = CredentialGroup.all(settings)
     return groups.compactMap { group in
-      // What is wrong with them is said; what names no key is about the whole file.
+      // Problems with these keys are listed already; one without a key is about the whole file.
       let keys = ["key_file", "key_id", "team_id", "certificate_file"].map { group.prefix + $0 }
       guard !report.problems.contains(where: { $0.key.map(keys.contains) ?? true }) else {
         list.skipped(

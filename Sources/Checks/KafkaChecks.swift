@@ -46,7 +46,7 @@ enum KafkaChecks {
     let brokers = information.brokers.sorted()
     list.ok(area, "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
     for name in names { topic(name, information, &list) }
-    // Whoever reads them must still find what it is to read.
+    // A worker must find records in its topics until it has read them.
     if process == .worker {
       TopicPolicyChecks(settings).run(
         admin, topics: information.partitions.keys.sorted(), timeout: timeout, &list)

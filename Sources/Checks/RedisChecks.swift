@@ -116,7 +116,7 @@ enum RedisChecks {
     }
   }
 
-  /// What one server says of itself.
+  /// Checks one server by its own replies.
   private static func node(
     _ client: RedisClient, _ options: RedisOptions, _ master: RedisMaster, _ name: String,
     _ keyspace: Keyspace, _ process: CheckedProcess, _ loop: EventLoop, _ list: inout CheckList
@@ -260,8 +260,8 @@ enum ReplicaChecks {
   }
 }
 
-/// What the masters of a Redis Cluster say of it and of each other. That each slot has a master
-/// does not say that this one lives.
+/// The replies of a Redis Cluster's masters about the cluster and about each other. A slot that has
+/// a master may have a dead one.
 struct ClusterWord {
   static var questions: RedisPipeline { RedisPipeline(["CLUSTER", "INFO"], ["CLUSTER", "NODES"]) }
 
@@ -306,7 +306,7 @@ struct ClusterWord {
 /// out when it first needs it, and events wait until then: here each is tried, on keys of nobody's
 /// that are gone within seconds.
 enum RedisPermissions {
-  /// What dashboards may see.
+  /// A key like those that dashboards may read.
   private static func shownProbe(_ keyspace: Keyspace) -> String {
     "\(keyspace.dashboardsPrefix){check}"
   }
@@ -330,7 +330,7 @@ enum RedisPermissions {
   }
 
   /// Each of the process' commands, as docs/redis.md lists them for ACLs, but for those with which
-  /// every connection begins. What is made is taken away again, or ends by itself.
+  /// every connection begins. Keys that they make are removed again, or expire.
   static func commands(
     _ keyspace: Keyspace, _ options: RedisOptions, for process: CheckedProcess
   ) -> [[String]] {
@@ -343,7 +343,7 @@ enum RedisPermissions {
     }
   }
 
-  /// Whoever stops fan-outs may look at nothing else than what dashboards see.
+  /// Commands for the control of fan-outs, which may use no keys but those that dashboards see.
   private static func ofFanOuts(_ key: String) -> [[String]] {
     CommandPermissions.ofScripts(key) + [
       ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HGET", key, "a"], ["HMGET", key, "a"],

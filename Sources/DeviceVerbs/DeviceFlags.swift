@@ -33,7 +33,7 @@ enum DeviceFlags {
     }
   }
 
-  /// What is refused is the command line's fault.
+  /// Turns the refusal of a value into a usage error.
   static func checked<T>(
     _ body: () throws(GivenRefusal) -> T
   ) throws(CommandFailure) -> T {

@@ -87,7 +87,7 @@ package enum FollowVerb {
   }
 }
 
-/// What is written and counts nowhere, because the rule that would look at it is off.
+/// Warnings about values that have no effect: their rule is off, or the time zone is unknown.
 enum RuleWarnings {
   static func mutes(isRuleOn: Bool, _ invocation: Invocation) {
     guard !isRuleOn else { return }

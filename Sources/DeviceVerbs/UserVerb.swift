@@ -274,7 +274,7 @@ enum UserForget {
     ]
   }
 
-  /// What was not looked for, and what is left.
+  /// Explains what was not searched, and what is left.
   private static func explain(
     _ counts: ErasureCounts, _ user: String, hasPlainSets: Bool, _ invocation: Invocation
   ) {

@@ -12,7 +12,7 @@ import Text
 /// breaks off between two steps may be repeated, and what it has begun harms nothing (see
 /// `TokenMoves` and `FollowChanges`).
 ///
-/// Whoever calls it with what people gave checks that by `Given` first: here a wrong value is
+/// A caller checks values from people by `Given` first: here a wrong value is
 /// `DevicesErrorCode.invalid`.
 package final class DeviceRegistry {
   let redis: RedisClient
@@ -199,7 +199,7 @@ extension DeviceRegistry {
   }
 
   /// Mutes streamers for a user, or lets them be heard again, in one step; it counts where
-  /// `rules.muted_streamers` is on. Who follows them goes on to follow.
+  /// `rules.muted_streamers` is on. The user's follows stay.
   /// - Returns: how many of them were not so before.
   @discardableResult
   package func mute(

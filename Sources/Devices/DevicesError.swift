@@ -17,7 +17,7 @@ package enum DevicesErrorCode: StoreErrorCode {
   case conflict
   /// Somebody else did it later than this was: nothing is changed.
   case overtaken
-  /// What was asked is done, and whoever was to hear of it could not be told.
+  /// The change is made, but could not be announced.
   case untold
 
   package var ofRedis: RedisError.Code? { if case .redis(let code) = self { code } else { nil } }

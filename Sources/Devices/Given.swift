@@ -43,7 +43,7 @@ package enum Given {
     }
   }
 
-  /// What the token is registered for: the bundle id, and a push type's suffix.
+  /// Returns the topic that a token is registered for: the bundle id, and a push type's suffix.
   @discardableResult
   package static func topic(
     _ text: String, as name: String = "topic"

@@ -176,8 +176,8 @@ struct TokenBinder {
 
   // MARK: what is told too late
 
-  /// Whether another user has bound the token later than it was bound here. Who binds it between
-  /// this look and the bind is not seen.
+  /// Whether another user has bound the token later than it was bound here. A bind between this
+  /// look and the caller's own is not seen.
   func isOvertaken(_ login: Login) async throws(DevicesError) -> Bool {
     try await withoutOvertaken([login])[0].bindings.count < login.bindings.count
   }
@@ -266,7 +266,7 @@ extension TokenMoves.Move {
     ["number": number, "is_returning": isReturning ? "1" : "0"]
   }
 
-  /// Who has lost the token to its new owner.
+  /// Returns the users who lose the token to its new owner.
   fileprivate func moves(of binding: Binding) -> [DeviceMove] {
     leaving.filter { !$0.utf8.elementsEqual(user.utf8) && Keyspace.isIdentifier($0) }
       .map { DeviceMove(from: $0, to: user, binding: binding) }

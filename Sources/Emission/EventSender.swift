@@ -39,7 +39,7 @@ package struct EventSender {
     }
   }
 
-  /// Whoever may wait and try again gets `unavailable`; whoever must change a setting, `config`.
+  /// Returns `unavailable` if the caller may wait and try again, `config` if a setting must change.
   static func code(of error: KafkaError) -> ExitCode {
     switch error.code {
     case .configuration, .authentication, .authorization: .config

@@ -48,7 +48,7 @@ package struct FeedbackPruning {
     return counts
   }
 
-  /// Who has these tokens, and as what.
+  /// Returns the owners of these tokens, with the bindings.
   private func verdicts(
     _ tokens: [(key: String, value: Int64)], _ counts: inout FeedbackCounts
   ) async throws(CommandFailure) -> [TokenVerdict] {
@@ -99,7 +99,7 @@ package struct FeedbackPruning {
     counts.failed += findings.failed
   }
 
-  /// What the script would say.
+  /// Counts what the script would do.
   private func foresee(
     _ verdicts: [TokenVerdict], now: Int64, _ counts: inout FeedbackCounts
   ) async throws(CommandFailure) {
@@ -130,7 +130,7 @@ package struct FeedbackPruning {
   }
 }
 
-/// What came of a feedback service's words.
+/// Counts of the tokens that a feedback service told, by outcome.
 package struct FeedbackCounts: Sendable, Equatable {
   /// Tokens that it told.
   package var told = 0

@@ -9,11 +9,12 @@ import Transport
 package final class FeedbackStream {
   package struct Reading: Sendable {
     package var tuples: [FeedbackTuple] = []
-    /// Why it was not read to the end. What came before is true, and the service has forgotten it.
+    /// Why it was not read to the end. The tuples before are true, and the service has forgotten
+    /// them.
     package var failure: String?
   }
 
-  /// What is waited for, and taken, at most.
+  /// The longest waits, and the most tuples.
   struct Limits {
     /// For the connection, and then between two pieces.
     var timeout: Duration

@@ -3,7 +3,7 @@
 /// asked for. Confined to one lane.
 package final class OutcomeNotes {
   package enum Level: String, Sendable, CaseIterable {
-    /// Whatever was not accepted.
+    /// Only pushes that were not accepted.
     case failures
     /// Accepted pushes, too.
     case all

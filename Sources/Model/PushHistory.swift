@@ -42,7 +42,7 @@ package struct PushHistory: Sendable, Equatable, Hashable {
 
   package mutating func countRefusal() { if refusals < .max { refusals += 1 } }
 
-  /// Whatever was sent and not answered may be on the device.
+  /// Counts a loss. A push that was sent and not answered may be on the device.
   /// - Parameter all: losses, this one among them.
   package mutating func countLoss(all: Int) {
     losses = UInt8(clamping: all)

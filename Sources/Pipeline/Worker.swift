@@ -41,7 +41,7 @@ package final class Worker: Sendable {
       })
   }
 
-  /// Connects. Whatever is down is waited for.
+  /// Connects. Waits for whatever is down.
   package func start() async throws {
     // Without it the first record to a topic waits a second for the topic's metadata.
     try producer.prepare(

@@ -52,7 +52,7 @@ struct SettingsRules {
         .warning, layers.source(of: prefix + "ca_file"), key: prefix + "ca_file",
         "is not used with kafka.security.protocol \(name)", hint: "ssl and sasl_ssl encrypt")
     }
-    // Whoever sends is the one who joins the group.
+    // The process that sends is the one that joins the group.
     if settings.kafka.staticMembership, requirements.contains(.credentials),
       layers.source(of: "worker.id") == .builtIn
     {

@@ -1,6 +1,6 @@
 /// An id, a token or a name by its bytes, as Redis, Kafka and Apple tell them apart. Swift takes
 /// two texts for the same that are only canonically equivalent (é as one scalar or as two); they
-/// are two users, or two streamers. Whatever is known by an id is known by this: it cannot be
+/// are two users, or two streamers. All that is known by an id is known by this: it cannot be
 /// compared otherwise.
 package struct ExactText: Hashable, Sendable {
   package let text: String

@@ -69,8 +69,8 @@ package struct TopicCreation: Sendable {
     if case .created = made[name] { true } else { false }
   }
 
-  /// Whoever may create topics need not be allowed to look at what they are like, and not every
-  /// broker tells.
+  /// Returns the configuration of the topics, as far as it is told. A user who may create topics
+  /// need not be allowed to look at it, and not every broker tells it.
   private func configuration(
     of names: [String], _ timeout: Duration
   ) throws(KafkaError) -> (known: [String: [String: String]], failures: [String: KafkaError]) {

@@ -32,7 +32,7 @@ extension CommandFailure {
     self.init(code, error.description)
   }
 
-  /// Whoever may wait and try again gets `unavailable`; whoever must change a setting, `config`.
+  /// Returns `unavailable` if the caller may wait and try again, `config` if a setting must change.
   package static func code(of error: RedisError.Code) -> ExitCode {
     if error.isForOperator { return .config }
     return error.mayBeAskedAgain ? .unavailable : .failed

@@ -5,7 +5,7 @@ import Terminal
 
 extension Invocation {
   /// For a process that runs for long: its settings, and the log, which also gets whatever ends it,
-  /// from the first mistake in a setting on. Whoever collects its lines finds each in the form that
+  /// from the first mistake in a setting on. A collector of its lines finds each in the form that
   /// `log.format` says.
   package func runLogged(
     requirements: SettingsRequirements = [],

@@ -82,7 +82,7 @@ final class DeviceRoutes {
       return (binding, former)
     }
     request.notes.add("topic", topic)
-    // Whoever has lost the token to this user has lost it also where the rest fails.
+    // The former user has lost the token even where the rest of the request fails.
     let lost = { (moves: [DeviceMove]) in request.notes.add("former_user", moves.map(\.from)) }
     var members: [(String, JSONValue)] = [("user", .string(user))]
     if let former, former != binding {

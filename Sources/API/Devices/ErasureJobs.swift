@@ -205,7 +205,8 @@ actor ErasureJobs {
     beat(id)
   }
 
-  /// Who writes of a job that ends meanwhile writes again: its end is never overwritten.
+  /// Writes the job's record. If the job ends meanwhile, writes it again: its end is never
+  /// overwritten.
   private func record(_ job: Job) async throws(Problem) {
     var isKnownToHaveEnded: Bool
     repeat {

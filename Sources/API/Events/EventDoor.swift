@@ -125,7 +125,7 @@ final class EventDoor {
 /// An attribute of CloudEvents as their HTTP binding has it in a header (section 3.1.3.2): perhaps
 /// in double quotes, and percent-encoded.
 enum AttributeText {
-  /// Bytes that should be UTF-8. What is no encoding stands for itself.
+  /// Returns bytes that should be UTF-8. Text that is not percent-encoded stands for itself.
   static func decoded(_ text: String) -> [UInt8] {
     let bytes = unquoted(Array(text.utf8))
     return bytes.withUnsafeBytes { PercentText.decoded($0, isStrict: false) } ?? bytes

@@ -2,7 +2,7 @@ import JSON
 import Model
 import Record
 
-/// Shows what became of events; pauses, resumes and cancels them. Confined to the loop.
+/// Routes that report fan-outs, and pause, resume and cancel them. Confined to the loop.
 final class FanOutRoutes {
   private let record: RecordStage
   private let now: () -> Int64

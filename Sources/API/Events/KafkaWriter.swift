@@ -15,7 +15,7 @@ actor KafkaWriter {
   /// For so long nobody need try it again to know.
   private static let failureCounts: Duration = .seconds(30)
 
-  /// Whoever asks whether we are ready hears of an outage within this, and of its end.
+  /// Readiness reports an outage of Kafka, and its end, within this time.
   private static let reachabilityInterval: Duration = .seconds(1)
   /// A client waits for this, and its connection has `exchangeTimeout`.
   private static let acknowledgedWithin: Duration = .seconds(5)
@@ -31,7 +31,7 @@ actor KafkaWriter {
   /// Connects, so that the first record does not wait for it.
   func start() { _ = try? currentProducer() }
 
-  /// Who writes afterwards is refused.
+  /// Closes the producer. Later sends are refused.
   func close() {
     isClosed = true
     producer?.close(timeout: .seconds(1))

@@ -23,7 +23,7 @@ final class TraceRoutes {
     ]
   }
 
-  /// What the user would read, and whole tokens, are for those who may write to the user.
+  /// Answers with a trace. Only keys that may write to users see the payload and whole tokens.
   private func trace(_ request: APIRequest) async throws(Problem) -> APIResponse {
     let isTrusted = request.isTrusted
     do throws(RecordError) {

@@ -9,8 +9,8 @@ import Threads
 
 /// Imports that a thread of the API reads, each from its client's connection: rows are written
 /// while they come, so that a body of any length needs no more memory than a page of rows, and a
-/// client that is faster than Redis is held up. An import lives as long as its connection: what
-/// ends that ends it, and who has not heard the answer sends all of it again.
+/// client that is faster than Redis is held up. An import ends with its connection, and a client
+/// that has not heard the answer sends all of it again.
 ///
 /// With a connection to Redis of its own, because its pipelines are long.
 actor ImportJobs {
@@ -37,8 +37,8 @@ actor ImportJobs {
     self.tell = tell
   }
 
-  /// What is being read is over for its client, and told so: whoever sends it again is not told to
-  /// wait.
+  /// Ends the imports that are being read, and saves them as interrupted: a client that sends one
+  /// again is not told to wait.
   func close() async {
     for run in running.values {
       run.isDeleted = true
@@ -144,7 +144,7 @@ actor ImportJobs {
       }
       break
     }
-    // What came before is written in any case.
+    // The rows before the end are written in any case.
     try await done { () async throws(DevicesError) in
       run.report.counts = try await importer.finish()
     }
@@ -168,7 +168,7 @@ actor ImportJobs {
     return refuse(refusal.reason, number, run)
   }
 
-  /// What was found only when a page of rows was written.
+  /// Adds the rows that were refused only when their page was written.
   private func addRefused(_ importer: AudienceImporter, _ run: ImportRun) -> Problem? {
     var end: Problem?
     for refused in importer.takeRefused() { end = refuse(refused.reason, refused.line, run) }
@@ -265,20 +265,20 @@ final class ImportLimit: Sendable {
   }
 }
 
-/// What Redis knows of imports, so that any process tells how one fares, whoever reads it. Confined
-/// to the loop of its Redis client.
+/// Records of imports in Redis, so that every process can report the progress of an import that
+/// another one reads. Confined to the loop of its Redis client.
 struct ImportRecords {
   let redis: RedisClient
   let keyspace: Keyspace
   /// Ms since 1970.
   let now: @Sendable () -> Int64
 
-  /// An import that was not heard of for so long is read by nobody: it is told of every second.
+  /// An import without news for this long has no reader any more: readers report every second.
   static let silenceMilliseconds: Int64 = 30_000
 
   static let saving = RedisScript([PackageResources.save_import_lua])
 
-  /// What was known of an earlier import of this id is forgotten.
+  /// Notes that an import begins, and forgets an earlier one of the same id.
   /// - Returns: false when that one is running.
   func begin(_ report: ImportReport, of run: String) async throws(Problem) -> Bool {
     try await write(report, of: run, silence: String(Self.silenceMilliseconds))

@@ -2,7 +2,7 @@ import Devices
 import JSON
 import Model
 
-/// What each route takes and answers. A test holds it against the routes.
+/// The arguments and answers of each route. A test compares them with the routes.
 enum OpenAPIOperations {
   static let all: [OpenAPIOperation] = devices + users + tags + imports + events + [document]
 

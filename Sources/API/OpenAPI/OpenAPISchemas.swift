@@ -107,13 +107,13 @@ extension OpenAPISchemas {
   private static let verdicts = TraceVerdict.allCases.map { "\"\($0.rawValue)\"" }
     .joined(separator: ", ")
 
-  /// What stands in a trace and in each of its devices.
+  /// Members of a trace and of each of its devices.
   private static let finding = """
     "verdict": {"enum": [\(verdicts)]}, "reason": {"type": "string"},
     "explanation": {"type": "string"}, "next": {"type": "string"}
     """
 
-  /// What became of an event for one user.
+  /// The outcome of an event for one user.
   static let ofTraces: [(String, JSONValue)] = [
     (
       "Trace",
@@ -156,7 +156,7 @@ extension OpenAPISchemas {
 }
 
 extension OpenAPISchemas {
-  /// What `POST /v1/fanouts` takes.
+  /// The body of `POST /v1/fanouts`.
   static let anyEvent: JSONValue = parsed(
     """
     {"anyOf": [{"$ref": "#/components/schemas/Event"},

@@ -1,9 +1,9 @@
 import TLS
 import Text
 
-/// Somebody who may use the API. What they show is known by its digest alone.
+/// A key of the API, without its secret: only the digest of that is kept.
 package struct APIKey: Sendable, Equatable {
-  /// 1…64 of `A-Z a-z 0-9 . _ -`: what audit lines call them.
+  /// 1…64 of `A-Z a-z 0-9 . _ -`: its name, which audit lines show.
   package let name: String
   package let scope: APIScope
   let digest: SecretDigest
@@ -17,7 +17,8 @@ package struct APIKey: Sendable, Equatable {
       && text.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2D || $0 == 0x2E }
   }
 
-  /// What its holder keeps, which cannot be had again, and the line for the file of keys.
+  /// Makes a key. Returns the secret for its holder, which nobody can recover, and the line for the
+  /// file of keys.
   package static func make(name: String, scope: APIScope) -> (secret: String, line: String) {
     let secret = prefix + Base64URL.encode(SecretDigest.random(randomBytes))
     let digest = SecretDigest(of: Array(secret.utf8))

@@ -5,20 +5,21 @@ import Text
 /// A request that may be done: whose it is, and what its path names.
 struct APIRequest {
   let http: HTTPRequest
-  /// What the route's placeholders stand for.
+  /// Values of the route's placeholders.
   let names: [String: String]
   let key: APIKey
-  /// What answers, log and audit lines call it.
+  /// The request's name in answers, log lines and audit lines.
   let id: String
   /// Of the body, by its route.
   let maximumBodyBytes: Int
-  /// What its audit line says besides.
+  /// Further fields of its audit line.
   let notes = AuditNotes()
 
-  /// Of a placeholder of the route's pattern.
+  /// The value of a placeholder of the route's pattern.
   subscript(_ name: String) -> String { names[name] ?? "" }
 
-  /// Who may write to users sees whole tokens, and what users read; who may only look does not.
+  /// Whether the key may write to users: it then sees whole tokens and payloads. A read-only key
+  /// does not.
   var isTrusted: Bool { key.scope >= .appServer }
 
   /// The members of the body, which is a JSON object.

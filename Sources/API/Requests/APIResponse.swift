@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-/// What was done, or found.
+/// The answer to a request that was carried out.
 struct APIResponse: Sendable, Equatable {
   var status: Int
   var body: JSONValue?

@@ -1,4 +1,4 @@
-/// What a key may do; each may what those before it may.
+/// The scope of a key. Each scope includes those before it.
 package enum APIScope: String, Sendable, CaseIterable, Comparable {
   case readOnly = "read-only"
   case appServer = "app-server"

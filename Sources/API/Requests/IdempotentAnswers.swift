@@ -25,14 +25,15 @@ final class IdempotentAnswers {
     self.keyspace = keyspace
   }
 
-  /// What a request is kept under: the same key of two holders is not the same.
+  /// Returns the name under which an answer is kept. Two holders may use the same idempotency key
+  /// for different requests.
   static func name(_ given: String, of key: APIKey, _ route: APIRoute) -> String {
     Hexadecimal.text(
       SecretDigest(of: Array("\(key.name)\n\(route.method) \(route.pattern)\n\(given)".utf8)).bytes)
   }
 
-  /// What tells one request from another: its path, its arguments, its body, and what its headers
-  /// say of the body. CloudEvents may have the event's id there.
+  /// Returns a digest of all that tells one request from another: its path, its arguments, its
+  /// body, and the headers about its body. CloudEvents may carry the event's id in headers.
   static func fingerprint(_ request: HTTPRequest) -> String {
     let headers = request.headers.filter { $0.key == "content-type" || $0.key.hasPrefix("ce-") }
       .sorted { $0.key < $1.key }
@@ -40,12 +41,12 @@ final class IdempotentAnswers {
       [request.path, "\(request.query.count)"]
       + request.query.flatMap { [$0.name, $0.value ?? ""] }
       + headers.flatMap { [$0.key, $0.value] }
-    // Each behind its length: what is percent-decoded may hold any separator.
+    // Each part follows its length, since percent-decoded text may hold any separator.
     let head = "\(parts.count)\n" + parts.map { "\($0.utf8.count):\($0)" }.joined()
     return Hexadecimal.text(SecretDigest(of: Array(head.utf8) + request.body).bytes)
   }
 
-  /// The value in Redis while a request is worked on. Each is another.
+  /// The value in Redis while a request is worked on. Each claim is unique.
   static func claim(of fingerprint: String, _ number: UInt64) -> String {
     "\(fingerprint)\n\(Hexadecimal.text(number, digits: 16))"
   }

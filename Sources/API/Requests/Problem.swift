@@ -78,7 +78,7 @@ struct Problem: Error, Sendable, Equatable {
     self.headers = headers
   }
 
-  /// What the server says of a request that never came to us.
+  /// Returns the response to a request that the server refused before it reached the API.
   static func refusal(_ status: Int, _ reason: String) -> HTTPResponse {
     let code = Code.allCases.first { $0.status == status } ?? .malformedRequest
     return Problem(code, reason).response(requestID: "-")
@@ -126,7 +126,7 @@ extension Problem {
     self.init(.invalid, "\(refusal.name) must be \(refusal.rule)\(refusal.hint)")
   }
 
-  /// What was asked may have been done all the same: everything here may be asked again.
+  /// The request may have been carried out all the same; every request of the API may be repeated.
   private static func ofRedis(_ code: RedisError.Code, _ message: String) -> Problem {
     code.mayBeAskedAgain
       ? Problem(.unavailable, "Redis: \(message)", headers: soon)

@@ -1,12 +1,12 @@
 import HTTPServer
 
-/// How many audit lines those get who are refused (401, 403): each whoever asks some, and all
-/// together a bounded number, so that a flood of them hides nobody else. Its owner keeps two
-/// threads from it.
+/// Limits the audit lines of refused requests (401, 403): each client gets some, and all together a
+/// bounded number, so that a flood of them hides nobody else. Its owner locks it against other
+/// threads.
 struct RefusedRequests: Sendable {
   enum Somebody: Hashable, Sendable {
     case key(String)
-    /// Who shows no key that is good.
+    /// A client without a good key.
     case stranger(PeerAddress)
   }
 

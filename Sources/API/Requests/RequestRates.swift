@@ -5,7 +5,7 @@ import Text
 struct RequestRates<Somebody: Hashable & Sendable>: Sendable {
   private let perSecond: Double
   private let burst: Double
-  /// Who asks from many addresses must not fill our memory.
+  /// Bounds the memory that a client with many addresses can fill.
   private let maximumBuckets: Int
   private var buckets: [Somebody: TokenBucket] = [:]
 
@@ -19,8 +19,8 @@ struct RequestRates<Somebody: Hashable & Sendable>: Sendable {
   var count: Int { buckets.count }
 
   /// Takes one. When there is none: after how many seconds there is.
-  /// - Parameter now: in ns, of a clock that never goes back. Who read it earlier than another may
-  ///   still come later.
+  /// - Parameter now: in ns, of a clock that never goes back. A caller that has read the clock
+  ///   earlier than another may still come later.
   mutating func take(_ somebody: Somebody, now: UInt64) -> Double? {
     var bucket = buckets[somebody] ?? TokenBucket(tokens: burst, at: now)
     bucket.fill(perSecond, burst: burst, at: now)

@@ -1,6 +1,6 @@
 import Devices
 
-/// What Devices refuses, in the API's words.
+/// Turns a refusal of Devices into a problem of the API.
 func given<T>(_ body: () throws(GivenRefusal) -> T) throws(Problem) -> T {
   do {
     return try body()
@@ -9,7 +9,7 @@ func given<T>(_ body: () throws(GivenRefusal) -> T) throws(Problem) -> T {
   }
 }
 
-/// What Devices could not do, in the API's words.
+/// Turns a failure of Devices into a problem of the API.
 func done<T>(_ body: () async throws(DevicesError) -> T) async throws(Problem) -> T {
   do {
     return try await body()

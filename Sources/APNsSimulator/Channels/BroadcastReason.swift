@@ -1,6 +1,6 @@
-/// What Apple answers to requests about channels and to broadcasts besides success ("Handling error
-/// responses from Apple Push Notification service", the table of broadcasts). The simulator's own
-/// table, as `AppleReason` is.
+/// Apple's reasons for refusing requests about channels, and broadcasts ("Handling error responses
+/// from Apple Push Notification service", the table of broadcasts). The simulator's own table, as
+/// `AppleReason` is.
 package enum BroadcastReason: String, Sendable, CaseIterable {
   case featureNotEnabled = "FeatureNotEnabled"
   case missingChannelId = "MissingChannelId"

@@ -1,7 +1,7 @@
 import HTTP2
 
-/// A request about broadcast channels, or a broadcast, as it comes in. What it is answered is
-/// `ChannelRules`'.
+/// A request about broadcast channels, or a broadcast, as it comes in. `ChannelRules` decides the
+/// answer.
 final class ChannelExchange: SideRequest {
   /// Of one request. Those of Apple's have fewer.
   private static let maximumFields = 32

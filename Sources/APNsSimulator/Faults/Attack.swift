@@ -1,5 +1,5 @@
-/// What a hostile server, or a broken one, does to a client: frames made by hand (RFC 9113), since
-/// no library sends them.
+/// Attacks of a hostile or broken server on a client: frames made by hand (RFC 9113), since no
+/// library sends them.
 package enum Attack: String, Sendable, CaseIterable {
   // Without end, until the client closes.
   case settings, ping, priority, continuation
@@ -16,7 +16,7 @@ package enum Attack: String, Sendable, CaseIterable {
 
   /// No client reads more than this before it closes, in bytes.
   static let longest = 64 << 20
-  /// Of what is repeated without end, so much is made at a time.
+  /// The size of the pieces in which an endless attack is made, in bytes.
   private static let piece = 64 << 10
 
   private enum Frame: UInt8 {
@@ -32,7 +32,7 @@ package enum Attack: String, Sendable, CaseIterable {
   private static let indexedLiteral: [UInt8] = [0x40, 1, 0x78]
   private static let entry62: UInt8 = 0xbe
 
-  /// What comes first, or all there is.
+  /// Returns the first bytes of the attack, or all of them.
   func opening(stream: Int32) -> [UInt8] {
     switch self {
     case .settings, .ping, .priority, .windowUpdate, .reset: return []
@@ -55,7 +55,7 @@ package enum Attack: String, Sendable, CaseIterable {
     }
   }
 
-  /// What is repeated without end; nil: nothing.
+  /// Returns bytes to repeat without end; nil: there are none.
   func more(stream: Int32) -> [UInt8]? {
     let one: [UInt8]
     switch self {

@@ -94,15 +94,15 @@ package struct SimulatorScript: Sendable, Equatable {
   package var cutAfter: Int?
   /// A connection gets a GOAWAY after so many errors.
   package var endAfter: Int?
-  /// Each connection is closed for what we write at its request of this number, and reads on.
+  /// Each connection closes its sending side at its request of this number, and reads on.
   package var halfCloseAfter: Int?
-  /// What is done to each connection at its request of the number `attackAfter`, which is answered
-  /// with nothing else, as all that follows.
+  /// The attack on each connection at its request of the number `attackAfter`. Neither that request
+  /// nor a later one gets any other answer.
   package var attack: Attack?
   package var attackAfter = 1
   /// Body bytes that each stream may send ahead; nil: as HTTP/2 has it.
   package var window: Int?
-  /// What is sent goes in pieces of so many bytes, each a TLS record of its own.
+  /// The size of the pieces that are sent, in bytes; each is a TLS record of its own.
   package var sliceBytes: Int?
 
   package init() {}

@@ -1,4 +1,4 @@
-/// What the legacy gateway does about a notification.
+/// The legacy gateway's decision about a notification.
 enum BinaryDecision {
   case taken
   /// Nothing is ever heard of it, and the ledger has it as unanswered.

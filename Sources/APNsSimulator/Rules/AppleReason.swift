@@ -1,4 +1,4 @@
-/// What Apple answers besides success ("Handling notification responses from APNs"). The simulator
+/// Apple's reasons for refusing a push ("Handling notification responses from APNs"). The simulator
 /// keeps its own table and takes nothing from the rooms that it is there to check.
 package enum AppleReason: String, Sendable, CaseIterable {
   case badCollapseId = "BadCollapseId"

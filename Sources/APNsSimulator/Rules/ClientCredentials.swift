@@ -2,7 +2,7 @@ import JSON
 import TLS
 import Text
 
-/// What a client has shown on one connection of who it is: a certificate, or provider tokens.
+/// The credentials that a client has shown on one connection: a certificate, or provider tokens.
 struct ClientCredentials {
   private let tokens: ProviderTokens
   private let areRequired: Bool
@@ -16,17 +16,17 @@ struct ClientCredentials {
     self.areRequired = areRequired
   }
 
-  /// What the handshake has shown.
+  /// Takes the certificate that the client has shown in the handshake.
   mutating func take(_ peer: PeerCertificate?, isDevelopment: Bool) {
     proof = peer.map { ClientProof($0, isDevelopment: isDevelopment) }
   }
 
   var isCertificateInOrder: Bool { proof.map { $0.fault == nil } ?? false }
 
-  /// Of requests that name none.
+  /// The topic of requests that name none.
   var defaultTopic: [UInt8]? { proof?.defaultTopic }
 
-  /// A request's `authorization`.
+  /// Takes a request's `authorization`.
   mutating func take(
     _ value: UnsafeRawBufferPointer, _ record: UnsafeMutablePointer<RequestRecord>,
     nowSeconds: Int64

@@ -1,7 +1,7 @@
 import TLS
 
-/// What a client's certificate lets it do ("Establishing a certificate-based connection to APNs"):
-/// its requests need no provider token, and go to its topics only.
+/// The rights that a client's certificate gives ("Establishing a certificate-based connection to
+/// APNs"): requests need no provider token, and go to the certificate's topics only.
 struct ClientProof {
   /// Nil: it is in order.
   let fault: RequestFault?

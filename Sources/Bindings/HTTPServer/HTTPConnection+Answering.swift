@@ -104,7 +104,7 @@ extension HTTPConnection {
     timer.set(at: intake.deadline(window: options.exchangeTimeout))
   }
 
-  /// Ends a streamed body early. Whoever reads it has `exchangeTimeout` to answer.
+  /// Ends a streamed body early. Its reader has `exchangeTimeout` to answer.
   func endBody(_ piece: HTTPBodyStream.Piece) {
     guard let intake, !intake.stream.hasEnded else { return }
     intake.isHeldUp = false

@@ -10,12 +10,12 @@ final class HTTPListener {
   let port: Int
   private let loop: EventLoop
   private let descriptor: Int32
-  /// Whoever takes the clients in.
+  /// Called when a client waits to be accepted.
   var whenSomebodyWaits: () -> Void = {}
   private var registration: Registration?
   private var resting: LoopTimer?
 
-  /// How long who cannot be taken waits in the kernel until that is tried again.
+  /// The pause before the next try to accept clients when one could not be accepted.
   private static let rest: Duration = .milliseconds(100)
 
   /// - Parameter sharedPort: where another listens that shares it.

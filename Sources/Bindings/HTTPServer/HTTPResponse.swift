@@ -52,7 +52,7 @@ extension HTTPResponse {
     "connection", "content-length", "content-type", "date", "transfer-encoding",
   ]
 
-  /// Whoever answers asks that the connection ends.
+  /// Whether the handler asks for the end of the connection.
   var endsConnection: Bool { headers["Connection"]?.lowercased() == "close" }
 
   static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)

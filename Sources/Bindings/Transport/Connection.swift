@@ -246,7 +246,7 @@ package final class Connection {
   /// - Parameter error: nil: the peer closed in order.
   func fail(_ error: TransportError?) {
     guard state != .closed else { return }
-    // Whoever takes the connection and then says nothing of use is not asked first again.
+    // An address whose connection fails before it is open is not tried first again.
     if state != .open, let address = address ?? dialer?.address {
       book?.failed(address, at: loop.now)
     }

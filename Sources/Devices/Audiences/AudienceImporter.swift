@@ -150,7 +150,7 @@ package final class AudienceImporter {
     return nil
   }
 
-  /// What JSON calls blank: any other control byte makes a line that is no row.
+  /// Whether the byte is white space in JSON. A line with another control byte is no blank line.
   private static func isBlank(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0D
   }
@@ -172,7 +172,7 @@ package final class AudienceImporter {
         _ = try await sharding.run(streamer: name, from: .current)
         progress.divided.append(name)
       } catch {
-        // All rows are written. Whoever reads a key of another type reports it.
+        // All rows are written. The next reader of a key of another type reports it.
         if error.code != .conflict, !error.isOfContent { throw error }
       }
     }

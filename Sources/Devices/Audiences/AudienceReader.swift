@@ -83,7 +83,7 @@ package struct AudienceReport: Sendable, Equatable {
   package let place: Place
   /// Those that fan-outs read, counted now.
   package let followers: Int
-  /// What stands in the heading for people to see; it may be a little off.
+  /// The count in the heading, for people to read; it may be a little off.
   package let noted: Int?
   package let shards: Int
   package let generation: Int

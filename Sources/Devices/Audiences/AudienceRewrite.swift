@@ -145,7 +145,7 @@ final class AudienceRewrite {
     let keys = Self.keys(keyspace, streamer, generation: generation, shards: shards)
     var minimum = allowsEmpty ? 0 : 1
     while true {
-      // Who follows between this and the next step is counted in the old generation alone.
+      // A user who follows between this and the next step is counted in the old generation alone.
       let followers = try await redis.members(of: keys)
       let reply = try await redis.reply(
         to: AudienceScripts.flip, keys: [keyspace.followers(of: streamer)],

@@ -47,8 +47,9 @@ package struct AudienceSharding {
     try await redis.audienceHeading(of: streamer, keyspace).exists
   }
 
-  /// The rewrite with the sets that it reads. What is counted and read is the audience that the
-  /// rewrite was announced for: nobody else can take it away without making the rewrite void.
+  /// Begins the rewrite, and returns it with the sets that it reads. The audience that is counted
+  /// and read is the one that the rewrite was announced for: nobody else can take it away without
+  /// making the rewrite void.
   private func begin(
     _ streamer: String, _ source: AudienceSource, _ replaces: Bool
   ) async throws(DevicesError) -> (AudienceRewrite, keys: [String], expected: Int) {
@@ -91,7 +92,7 @@ package struct AudienceSharding {
   }
 
   /// A cursor is good for one run of one server only: when Redis was restarted or replaced in
-  /// between, the scan begins again. What was copied twice is there once.
+  /// between, the scan begins again. A user who is copied twice is there once.
   private func copy(
     _ key: String, to rewrite: AudienceRewrite, _ summary: inout AudienceSummary,
     _ progress: (Int) -> Void
@@ -137,8 +138,9 @@ package struct AudienceSharding {
     try await agree(users, with: source, rewrite)
   }
 
-  /// Whoever unfollows while followers are copied is taken back, and whoever follows again after
-  /// that is written again: until what was written last is what the source says after it.
+  /// Makes the copies of these users agree with the source. A user who unfollows during the copy is
+  /// removed, and one who follows again after that is added. This is repeated until the source,
+  /// asked after the last write, says what was written.
   private func agree(
     _ users: [String], with source: String, _ rewrite: AudienceRewrite
   ) async throws(DevicesError) {
@@ -164,8 +166,8 @@ package struct AudienceSharding {
 /// Where `AudienceSharding` takes followers from.
 package enum AudienceSource: Sendable, Equatable {
   /// One plain set that another system keeps. It stays, and from the last step on nobody reads it.
-  /// Who follows and unfollows by `Config/redis/follow.lua` is missed at no time; a bare SADD may
-  /// be.
+  /// No follow or unfollow by `Config/redis/follow.lua` is missed at any time; one by a bare SADD
+  /// may be.
   case plain(key: String)
   /// The streamer's current generation, which has grown or shrunk out of its shards.
   case current

@@ -17,12 +17,12 @@ package final class AudienceWriter {
   private let binder: TokenBinder
   /// A row, and the line of the import that it came from.
   private typealias PageRow = (row: AudienceRow, line: Int?)
-  /// What is left to write, in order.
+  /// Rows that are left to write, in order.
   private var page: [PageRow] = []
   /// Rows that were not written: their lines, and why.
   private var refused: [RefusedLine] = []
-  /// Who has bound what in this page. A second user's binding waits for the next page, so that
-  /// the last one named is the owner.
+  /// The owners of the tokens in this page. A second user's binding waits for the next page, so
+  /// that the last user named is the owner.
   private var pageOwners: [ExactText: String] = [:]
   private var rewrite: AudienceRewrite?
 

@@ -35,7 +35,7 @@ package struct ImportLines {
     return give(line)
   }
 
-  /// What stands behind the last line break, once nothing more comes; nil: nothing.
+  /// Returns the text after the last line break, once nothing more comes; nil: there is none.
   package mutating func last() -> ImportLine? {
     let line = buffer[position...]
     position = buffer.count

@@ -1,7 +1,7 @@
 import Redis
 
-/// Goes through the keys of all masters. What is there from the beginning to the end is told at
-/// least once; on a cluster, what is moved between two masters meanwhile perhaps not at all.
+/// Goes through the keys of all masters. A key that exists from the beginning to the end is told at
+/// least once; on a cluster, one that moves between two masters meanwhile perhaps not at all.
 /// Confined to the loop of its Redis client.
 struct KeyScan {
   private let redis: RedisClient

@@ -3,7 +3,7 @@ import Redis
 /// Where another system keeps the followers of a streamer without shards: in one plain set, which
 /// fan-outs read in place until there are shards.
 package struct PlainSetPattern: Sendable, Equatable {
-  /// What stands around the ids.
+  /// The parts of the key around the ids.
   private let parts: [String]
 
   /// - Parameter pattern: a key with `{streamer}` where the id stands, once or more often.

@@ -20,7 +20,7 @@ package struct SyntheticAudience: Sendable {
   package let mutedShare: Double
   /// The latest time of a binding, ms since 1970; the others are up to 90 days older.
   package let boundAt: Int64
-  /// What stands before the index in a user id.
+  /// The text before the index in a user id.
   package let userPrefix: String
 
   /// `deadTokenPrefix` takes at most 32 digits, so that tokens stay distinct.
@@ -47,7 +47,7 @@ package struct SyntheticAudience: Sendable {
     fileprivate var bits: UInt64
   }
 
-  /// What is cheap to know of a follower, without a string being made.
+  /// Returns what is known of a follower without making a string.
   package func person(_ index: Int) -> Person {
     let bits = SplitMix64.mix(seed ^ SplitMix64.mix(UInt64(truncatingIfNeeded: index) &+ 0x5EED))
     let deviceCount =
@@ -167,8 +167,8 @@ package struct SyntheticAudience: Sendable {
 }
 
 extension SyntheticAudience {
-  /// What is wrong with what somebody asks for, by the name of its option: `app`, `dead-prefix` or
-  /// `user-prefix`.
+  /// Returns the first wrong value, by the name of its option: `app`, `dead-prefix` or
+  /// `user-prefix`; nil: all are right.
   package static func problem(
     topic: String, deadTokenPrefix: String, userPrefix: String
   ) -> (name: String, message: String)? {

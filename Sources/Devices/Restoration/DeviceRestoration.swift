@@ -5,7 +5,7 @@ import Text
 /// Gives devices back to their users that were set aside: after a wrong environment or bundle id
 /// in the configuration was corrected, say. Confined to the loop of its Redis client.
 package struct DeviceRestoration {
-  /// What became of a device.
+  /// The outcome for one device.
   package enum Fate: Sendable, Equatable {
     /// Its user's again; or would be, when nothing is to be written.
     case restored

@@ -76,7 +76,7 @@ extension QuarantineFilter {
     reason = given.reason
     since = try Self.time(given.since, "since")
     before = try Self.time(given.before, "before")
-    // What was pruned longer ago may have been another user's since.
+    // A device that was pruned longer ago may have become another user's since.
     let kept = now - Int64(Keyspace.prunedLifetimeSeconds) * 1000
     prunedSince = try Self.start(given.prunedSince, "pruned-since", now: now).map { max($0, kept) }
   }

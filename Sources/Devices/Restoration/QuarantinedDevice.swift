@@ -14,7 +14,7 @@ package struct QuarantinedDevice: Sendable, Equatable {
   package let isPruned: Bool
   /// When it had been bound, as it stood in Redis; nil where it did not.
   let boundAt: String?
-  /// What Redis holds, unchanged.
+  /// The value in Redis, unchanged.
   let value: String
 
   /// - Parameters:

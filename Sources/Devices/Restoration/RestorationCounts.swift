@@ -1,6 +1,6 @@
-/// What a restoration did, or would do.
+/// Counts of a restoration, or of its dry run.
 package struct RestorationCounts: Sendable {
-  /// What was set aside for the same reason, of the same app and environment.
+  /// Devices that were set aside for the same reason, of the same app and environment.
   package struct Group: Hashable, Sendable {
     package let reason: String
     package let topic: String

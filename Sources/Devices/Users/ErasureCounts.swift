@@ -1,4 +1,4 @@
-/// What was taken out of Redis with a user, or would be.
+/// Counts of the data that an erasure takes out of Redis, or would take out.
 package struct ErasureCounts: Sendable, Equatable {
   package internal(set) var devices = 0
   package internal(set) var setAside = 0
@@ -35,7 +35,7 @@ package struct ErasureCounts: Sendable, Equatable {
       .allSatisfy { $0 == 0 } && !hasErasedAudience
   }
 
-  /// What two erasures of one user took out together.
+  /// Returns the sum of two erasures of one user.
   package static func + (first: ErasureCounts, second: ErasureCounts) -> ErasureCounts {
     var sum = first
     sum.devices += second.devices

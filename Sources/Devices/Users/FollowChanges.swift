@@ -9,12 +9,12 @@ import Text
 ///
 /// 1. The user's shard of the generation that fan-outs read is written.
 /// 2. While a rewrite is under way, so is the shard in the coming generation. Then the first is
-///    looked at once more. Whoever writes into a coming generation does so, and writes again until
+///    looked at once more. Every writer into a coming generation does so, and writes again until
 ///    both agree: so the last one who wrote has seen what stays.
 /// 3. The hash says whether it is still what it was when the shards were chosen. If not, the user
 ///    may be in shards that nobody reads, and it is done again.
 ///
-/// Who dies on the way has told nobody that it is done.
+/// A process that dies on the way has told nobody that it is done.
 final class FollowChanges {
   enum Verb: String {
     case follow = "SADD"
@@ -36,8 +36,9 @@ final class FollowChanges {
     /// The user's shards as of the last try.
     var places: [String] = []
     var isCounted = false
-    /// What the heading's `followers` lacks: tries have changed a shard, and the heading was
-    /// another's by then. There may be several, since others undo what a try has done.
+    /// The difference that the heading's `followers` lacks: tries have changed a shard, and the
+    /// heading had moved to another generation by then. It may be more than one, since others undo
+    /// what a try has done.
     var uncounted = 0
   }
 
@@ -159,7 +160,7 @@ final class FollowChanges {
       // Nobody follows whom nobody has followed yet.
       if verb == .unfollow, !heading.exists, heading.next == nil { continue }
       changes.append(change)
-      // Who made another generation the current one has counted it.
+      // The rewrite that made another generation the current one has counted the change.
       if change.places.first != places.first { changes[changes.count - 1].uncounted = 0 }
       changes[changes.count - 1].places = places
     }

@@ -5,8 +5,8 @@ import Text
 /// Fields of a profile, by name.
 package typealias UserProfile = NamedValues<String>
 
-/// Changes to some fields of a profile; the others stay. What Fanfare itself looks at is checked
-/// here, because a value that is something else counts as not set and nobody hears of it.
+/// Changes to some fields of a profile; the others stay. Fields that Fanfare itself reads are
+/// checked here, because a wrong value counts as not set and nobody hears of it.
 package struct ProfilePatch: Sendable, Equatable {
   /// Nothing for a field that goes.
   let fields: UserProfile
@@ -81,7 +81,7 @@ package struct ProfilePatch: Sendable, Equatable {
   private static func checked(
     _ name: String, _ value: String
   ) throws(GivenRefusal) -> String {
-    // What was stored under a wrong name may go.
+    // A field that was stored under a wrong name may go.
     guard !value.isEmpty else { return "" }
     if let own = ownName(meantBy: name) {
       throw GivenRefusal(name: ShortText.of(name), rule: "written \(own): no other name is read")

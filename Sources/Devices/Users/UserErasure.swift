@@ -7,8 +7,7 @@ import Tokens
 /// Forgets a user: takes everything out of Redis that names the user. Confined to the loop of its
 /// Redis client.
 ///
-/// Steps, each of which may be repeated; who dies between two of them runs it again, and what is
-/// left is found:
+/// Its steps may be repeated. After a crash between two of them, another run finds what is left:
 ///
 /// 1. The user's own keys go in one step. From here on no push reaches the user. Only the names of
 ///    the devices stay, in `bound`. Of more devices than we write, most go page by page before.
@@ -19,9 +18,9 @@ import Tokens
 ///    them.
 /// 4. With `erasesAudience` so do the followers of the streamer who has the user's id.
 ///
-/// What ends by itself stays until then: which tokens went, for ten minutes, so that a step of a
-/// bind that comes late changes nothing. What is in Kafka, in logs or at Apple is not Redis'.
-/// Whoever binds, follows or writes for the user meanwhile makes a new user.
+/// Keys that expire stay until then: the names of freed tokens, for ten minutes, so that a step of
+/// a bind that comes late changes nothing. Data in Kafka, in logs or at Apple is not in Redis.
+/// A client that binds, follows or writes for the user meanwhile makes a new user.
 package struct UserErasure {
   package struct Scope: Sendable, Hashable {
     /// Streamers whom the user is known to follow.
@@ -260,8 +259,8 @@ extension UserErasure {
   }
 
   /// Shards that no fan-out reads: of generations that have gone, or whose hash somebody deleted.
-  /// The others are their list's business, which counts. What is neither the current nor the
-  /// coming generation when the user has been found in it never becomes either.
+  /// The others are their list's business, which counts. A generation that is neither the current
+  /// nor the coming one when the user has been found in it never becomes either.
   private func leaveShards(
     _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {

@@ -6,8 +6,8 @@ import Redis
 enum UserReading {
   /// Twice what we write, for each key: who is over it by a little is still shown.
   static let maximumElements = 2 * AudienceRow.maximumBindings
-  /// Of all keys together: 2,000 devices of long tokens, and their times. What is read is written
-  /// into one answer, on a thread that others need.
+  /// Of all keys together: 2,000 devices of long tokens, and their times. All of it is written into
+  /// one answer, on a thread that others need.
   static let maximumBytes = 1 << 20
 
   private static let script = RedisScript([SharedLua.types, PackageResources.read_user_lua])

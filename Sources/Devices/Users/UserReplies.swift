@@ -2,7 +2,7 @@ import Model
 import Redis
 import Text
 
-/// What Redis answers of one user, read.
+/// Readers of Redis' replies about one user.
 enum UserReplies {
   static func devices(
     of user: String, _ bindings: RedisReply, _ bound: RedisReply, _ quarantined: RedisReply
@@ -27,7 +27,7 @@ enum UserReplies {
         devices.unreadable += 1
         continue
       }
-      // What was pruned is no device of the user's any more.
+      // A pruned device is no longer the user's.
       if !device.isPruned { devices.setAside.append(device) }
     }
     devices.bound.sort {

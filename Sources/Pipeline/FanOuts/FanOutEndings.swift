@@ -69,7 +69,7 @@ private struct FanOutTimes {
   let firstPush: Duration?
 
   init(_ figures: [FanOutFigure]) {
-    // Whoever writes a hash by hand may write anything.
+    // A hash that was written by hand may hold anything.
     func time(_ counter: FanOutCounter) -> Int64? {
       figures.first { $0.name == counter.rawValue }.map { Int64($0.count) }
         .flatMap { $0 > 0 && Timestamp.range.contains($0) ? $0 : nil }

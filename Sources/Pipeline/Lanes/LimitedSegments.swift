@@ -114,8 +114,8 @@ final class LimitedSegments {
     working.count { $0.tally.fanOut.limits.contains { $0 === limit } }
   }
 
-  /// Whoever may go now: small ones first, then those of whom least is under way, then who waits
-  /// longest.
+  /// Resumes the segments that have room: small fan-outs first, then those with the least under
+  /// way, then those that have waited longest.
   private func goOn() { while let index = next { resume(index) } }
 
   private func resume(_ index: Int) {

@@ -40,7 +40,7 @@ final class DeadLetters {
   /// Dependencies that are waited for.
   var waitsFor: [DependencyWait] { board.all }
 
-  /// Whoever waits for the dead letters to take a record waits no longer.
+  /// Ends all waits for the dead letters to take a record.
   func stop() {
     isStopped = true
     for (_, timers) in letters { timers.stop() }

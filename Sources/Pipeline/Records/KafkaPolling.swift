@@ -77,7 +77,7 @@ final class KafkaHealth {
   /// Takes an answer of Kafka.
   func observe(_ polled: KafkaPoll) {
     switch polled {
-    // Whatever was forbidden is not any more.
+    // Records and partitions arrive only when nothing is forbidden any more.
     case .message, .assigned: isForbidden = nil
     case .commitFailed(_, let error), .error(let error): check(error)
     case .reachable(let isReachable): reaches(isReachable)
@@ -85,7 +85,8 @@ final class KafkaHealth {
     }
   }
 
-  /// Nothing comes in and nothing is committed meanwhile; whoever sends waits for himself.
+  /// Notes an outage, or its end. Meanwhile nothing comes in or is committed; senders wait by
+  /// themselves.
   func reaches(_ isReachable: Bool) {
     let waited = isAway
     isAway = !isReachable

@@ -279,8 +279,8 @@ package actor KafkaPump {
   }
 
   /// The record keeps its slot while it is written, so that no more of them are on their way than
-  /// lanes have slots. Its offset waits for the letter and for the event's note of it, so that
-  /// none is lost. Whoever reads the record again, after a crash or because its partition changed
+  /// lanes have slots. Its offset waits for the letter and for the event's note of it, so that none
+  /// is lost. A worker that reads the record again, after a crash or because its partition changed
   /// hands before an earlier record was done, writes the letter again.
   private func writeDeadLetter(_ identifier: Int, _ error: IngestError) {
     guard let run = dispatch.running[identifier] else { return }
@@ -385,7 +385,7 @@ struct RecentEvents {
   }
 }
 
-/// Whoever waits for what is in flight to end. Confined to the pump's loop.
+/// Tasks that wait for the work in flight to end. Confined to the pump's loop.
 final class DrainWaiters {
   private let loop: EventLoop
   private var waiters: [CheckedContinuation<Void, Never>] = []

@@ -131,7 +131,7 @@ final class SegmentRun {
     return isReached(goal)
   }
 
-  /// Whoever waits goes on, and finds out what there is to do.
+  /// Resumes the waiting task, which finds out what there is to do.
   func wake() {
     let resumed = waiter
     waiter = nil
@@ -151,7 +151,8 @@ final class SegmentRun {
     }
   }
 
-  /// Whatever others keep, a segment may have one batch: each goes on, however slowly.
+  /// Whether there is room for another batch. A segment may always have one, however much memory
+  /// others use, so that each goes on.
   private var hasRoom: Bool {
     unsettledBatches == 0 || unsettledBatches < Self.maximumBatches && !memory.isFull
   }

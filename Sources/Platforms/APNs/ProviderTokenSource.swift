@@ -157,9 +157,10 @@ package final class ProviderToken: Credential {
 /// they make the very same ones. "Refresh your token no more than once every 20 minutes and no less
 /// than once every 60 minutes" (Apple, "Establishing a token-based connection to APNs").
 ///
-/// With a lifetime of 50 minutes tokens are issued at every half hour. Who needs one takes the last
-/// and keeps it until it is 50 minutes old: at least 20 minutes, and then 30 at a time. Since at
-/// least 20 minutes lie between the times of issue, no more than two are in use at once.
+/// With a lifetime of 50 minutes tokens are issued at every half hour. A process that needs one
+/// takes the last and keeps it until it is 50 minutes old: at least 20 minutes, and then 30 at a
+/// time. Since at least 20 minutes lie between the times of issue, no more than two are in use at
+/// once.
 struct ProviderTokenTimes {
   /// Milliseconds. Not renewed sooner than this, whatever Apple says of it.
   static let minimumUse: Int64 = 20 * 60_000

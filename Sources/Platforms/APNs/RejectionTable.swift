@@ -76,7 +76,7 @@ package enum RejectionTable {
   /// it is not Apple that answered; in the end they are rejected as answered by a proxy.
   private static func withoutReason(status: Int) -> Disposition {
     switch status {
-    // Whatever is refused with it, it is not the token: a proxy's answer, or a reason to come.
+    // A 403 is never due to the token: it is a proxy's answer, or Apple's with a new reason.
     case 403: .hold(.other)
     // Without a timestamp nothing says since when the token is gone.
     case 410: .prune(.unregistered)

@@ -4,8 +4,8 @@ import Model
 import Text
 import Transport
 
-/// A gateway of the legacy binary interface. What it has had for so long without a word is taken
-/// for accepted. Each connection numbers its pushes from the first identifier on.
+/// A gateway of the legacy binary interface. A push that it has had for so long without a word is
+/// taken for accepted. Each connection numbers its pushes from the first identifier on.
 package struct BinaryInterface: PushInterface {
   package let silence: Duration
   package let applicationProtocols: [String] = []
@@ -113,7 +113,7 @@ final class BinaryConnection: PushConnection {
     window.isUsedUp ? .usedUp(reason: "identifiers are used up") : end
   }
 
-  /// What was written leaves at the end of the turn.
+  /// Does nothing: written bytes leave at the end of the turn.
   func flushIfNeeded() {}
 
   // MARK: silence
@@ -122,10 +122,10 @@ final class BinaryConnection: PushConnection {
     look = loop.schedule(after: lookInterval) { [weak self] in self?.lookAtSilence() }
   }
 
-  /// What the gateway's host has had for long enough was taken.
+  /// Accepts the pushes that the gateway's host has had for long enough.
   private func lookAtSilence() {
     look = nil
-    // What came while this thread was busy, or stood still, is no silence.
+    // Input that came while this thread was busy, or stood still, ends the silence.
     transport?.readNow()
     guard let transport, machine.phase == .open || machine.phase == .draining else { return }
     noteDelivery(transport)

@@ -3,8 +3,8 @@ import Deliver
 import Model
 
 extension LegacyStatus {
-  /// What we do about the push that an error response names, in the words of HTTP/2's reasons; nil
-  /// when it was taken. Everything behind it is sent again, whatever the status.
+  /// The disposition of the push that an error response names, in the words of HTTP/2's reasons;
+  /// nil when it was taken. Everything behind it is sent again, whatever the status.
   var disposition: Disposition? {
     switch meaning {
     case .lastTaken: nil

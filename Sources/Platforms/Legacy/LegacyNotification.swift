@@ -94,7 +94,7 @@ package struct LegacyNotification: Sendable, Equatable {
 }
 
 extension LegacyNotification {
-  /// What some bytes begin with.
+  /// The result of reading the first bytes.
   package enum Parsed: Sendable, Equatable {
     /// So far nothing is wrong, and more bytes are needed.
     case incomplete

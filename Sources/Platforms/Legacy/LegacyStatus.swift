@@ -2,13 +2,13 @@
 /// ("Local and Remote Notification Programming Guide", appendix "Binary Provider API", table "Codes
 /// in error-response packet").
 package struct LegacyStatus: Sendable, Equatable {
-  /// What a code says of the notification that it names.
+  /// The meaning of a code for the notification that it names.
   package enum Meaning: Sendable, Equatable, CaseIterable {
     /// The gateway took it, and everything before it; nothing after it.
     case lastTaken
     /// The gateway could not process it now; another try may go well.
     case tryAgain
-    /// What we sent is wrong, and the token is not to blame.
+    /// Our data is wrong, and the token is not to blame.
     case ours
     /// Its payload is too long.
     case payloadTooLong

@@ -1,7 +1,7 @@
-/// What was sent on one connection of the binary interface and has no word yet: a pure machine.
-/// The gateway is silent about what it takes. It names the first notification that it refuses,
-/// closes, and has thrown away everything after that ("Binary Provider API"). So who sends keeps
-/// what was sent, in order, and takes silence for assent after a while.
+/// The notifications that were sent on one connection of the binary interface and have no word yet:
+/// a pure machine. The gateway is silent about what it takes. It names the first notification that
+/// it refuses, closes, and has thrown away everything after that ("Binary Provider API"). So the
+/// sender keeps what was sent, in order, and takes silence for assent after a while.
 ///
 /// ```
 /// open ─refused, ended→ closed
@@ -10,7 +10,7 @@
 package struct SentWindow<Item> {
   package enum Phase: Sendable, Equatable, CaseIterable { case open, closed }
 
-  /// What an error response says of all that was sent.
+  /// The outcome of all that was sent, after an error response.
   package struct Verdict {
     /// Before the one that is named: the gateway took them.
     package var accepted: [Item] = []
@@ -79,7 +79,7 @@ package struct SentWindow<Item> {
     delivered = end
   }
 
-  /// What has been delivered for so long that silence means that it was taken.
+  /// Takes out what was delivered so long ago that silence means that it was taken.
   package mutating func silence(at now: UInt64) -> [Item] {
     guard phase == .open else { return [] }
     let end =

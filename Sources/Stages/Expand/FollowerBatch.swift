@@ -53,7 +53,7 @@ struct FollowerBatch {
         areStrings = false
         return
       }
-      // Whoever is not of this segment is neither remembered nor counted.
+      // Users of other segments are neither remembered nor counted.
       if let shard, Keyspace.shard(of: user, shards: shard.count) != shard.index { return }
       guard seen?.insert(user) != false else { return }
       guard Keyspace.isIdentifier(user) else {

@@ -24,7 +24,8 @@ package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The record is fine; what Redis holds for it is not.
     case unprocessable
 
-    /// Whoever wrote the record has to mend it; otherwise it is what the worker has for it.
+    /// Whether the record itself is wrong. Otherwise its template or its data in Redis is missing
+    /// or wrong.
     package var isOfTheRecord: Bool { self != .unknownTemplate && self != .unprocessable }
   }
 

@@ -1,8 +1,8 @@
 import Text
 
-/// Makes one line of bytes of a message and its fields. Whatever they hold, the result is one
-/// line, valid UTF-8 (in JSON: one valid object without duplicate names), scrubbed, and at most
-/// `maximumLineBytes` long.
+/// Makes one line of bytes of a message and its fields. The result is always one line, valid UTF-8
+/// (in JSON: one valid object without duplicate names), scrubbed, and at most `maximumLineBytes`
+/// long.
 struct LogLineWriter {
   /// PIPE_BUF: what one write(2) puts into a pipe whole, so that lines of several processes do not
   /// mix.

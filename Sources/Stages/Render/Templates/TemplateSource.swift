@@ -1,6 +1,6 @@
 /// A template file as its YAML says it, not yet checked: `Template.compile` finds everything that
-/// is wrong with it at once, unknown keys included, and names the place of each. Whoever parses the
-/// file only carries it over, node by node.
+/// is wrong with it at once, unknown keys included, and names the place of each. The parser only
+/// carries the file over, node by node.
 package struct TemplateSource: Sendable, Equatable {
   /// Line and column in the file, both from 1.
   package struct Place: Sendable, Equatable, Comparable {
