@@ -26,12 +26,11 @@ extension Log {
       warning(
         "APNs did not answer in time; sending again",
         ["endpoint": .text("\(endpoint)"), "pushes": .integer(pushes)])
-    case .lost(let endpoint, let connections, let pushes, let reason):
+    case .lost(let endpoint, let pushes, let reason):
       warning(
-        "connections to APNs ended with pushes in flight; sending them again",
+        "a connection to APNs ended with pushes in flight; sending them again",
         [
-          "endpoint": .text("\(endpoint)"), "connections": .integer(connections),
-          "pushes": .integer(pushes), "reason": .text(reason),
+          "endpoint": .text("\(endpoint)"), "pushes": .integer(pushes), "reason": .text(reason),
         ])
     case .refusedLate(let endpoint, let pushes):
       error(

@@ -8,29 +8,33 @@ import Testing
 @Suite struct AnswerTimesTests {
   private static let second: UInt64 = 1_000_000_000
 
+  private func isPassedOver(_ watch: ConnectionWatch, sentAt: UInt64, at now: UInt64) -> Bool {
+    watch.isOverdue(sentAt: sentAt * Self.second, at: now * Self.second)
+  }
+
+  private func watch() -> ConnectionWatch {
+    var options = DeliverOptions { 0 }
+    options.requestTimeout = .seconds(3_600)
+    return ConnectionWatch(openedAt: 1, options)
+  }
+
   @Test func aSlowServerIsGivenTimeThatItsAnswersTake() {
-    var times = AnswerTimes()
-    times.answered(sentAt: 100 * Self.second, at: 104 * Self.second)
-    let isPassedOver = { (sentAt: UInt64, now: UInt64) in
-      times.isPassedOver(
-        sentAt: sentAt * Self.second, at: now * Self.second, shortest: 5 * Self.second)
-    }
-    #expect(!isPassedOver(100, 112) && isPassedOver(100, 113))
+    var watch = watch()
+    watch.answered(sentAt: 100 * Self.second, isGivenUp: false, at: 104 * Self.second)
+    #expect(!isPassedOver(watch, sentAt: 100, at: 112) && isPassedOver(watch, sentAt: 100, at: 113))
     // Nothing that was sent later has been answered.
-    #expect(!isPassedOver(101, 200))
+    #expect(!isPassedOver(watch, sentAt: 101, at: 200))
   }
 
   @Test func oneSlowAnswerIsForgotten() {
-    var times = AnswerTimes()
-    times.answered(sentAt: 100 * Self.second, at: 108 * Self.second)
+    var watch = watch()
+    watch.answered(sentAt: 100 * Self.second, isGivenUp: false, at: 108 * Self.second)
     // Ten seconds: half of it.
-    for _ in 0..<20 { times.fade() }
-    let now = 200 * Self.second
-    times.answered(sentAt: now, at: now)
-    #expect(!times.isPassedOver(sentAt: now - 12 * Self.second, at: now, shortest: Self.second))
-    #expect(times.isPassedOver(sentAt: now - 14 * Self.second, at: now, shortest: Self.second))
-    for _ in 0..<200 { times.fade() }
-    #expect(times.isPassedOver(sentAt: now - 2 * Self.second, at: now, shortest: Self.second))
+    for _ in 0..<20 { watch.fade() }
+    watch.answered(sentAt: 200 * Self.second, isGivenUp: false, at: 200 * Self.second)
+    #expect(!isPassedOver(watch, sentAt: 188, at: 200) && isPassedOver(watch, sentAt: 186, at: 200))
+    for _ in 0..<200 { watch.fade() }
+    #expect(!isPassedOver(watch, sentAt: 195, at: 200) && isPassedOver(watch, sentAt: 194, at: 200))
   }
 
   /// The connection's ticks are what makes it forget.

@@ -137,7 +137,7 @@ import Testing
   private func lost(_ bed: DeliverBed) -> Int {
     bed.notices.all.withLock { notices in
       notices.reduce(0) {
-        if case .lost(_, _, let pushes, _) = $1 { $0 + pushes } else { $0 }
+        if case .lost(_, let pushes, _) = $1 { $0 + pushes } else { $0 }
       }
     }
   }

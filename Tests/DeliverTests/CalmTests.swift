@@ -90,8 +90,7 @@ import Testing
 
   /// A connection that was opened a minute ago, and not before.
   @Test func aMinuteIsLong() {
-    let watch = ConnectionWatch(
-      openedAt: Self.second, limits: .init(DeliverOptions(wallClock: { 0 })))
+    let watch = ConnectionWatch(openedAt: Self.second, DeliverOptions { 0 })
     #expect(!watch.isLong(at: 60 * Self.second) && watch.isLong(at: 61 * Self.second))
   }
 

@@ -7,10 +7,15 @@ import Testing
 @Suite struct ConnectionGrowthTests {
   private static let second: UInt64 = 1_000_000_000
 
+  private static func growth(most: Int?) -> ConnectionGrowth {
+    var options = DeliverOptions { 0 }
+    options.mostConnectionsPerRoute = most
+    return ConnectionGrowth(options)
+  }
+
   /// A route that is looked at twice a second.
   private struct Trial {
-    var growth = ConnectionGrowth(
-      least: 2, most: 4, growAfter: 2 * second, shrinkAfter: 300 * second)
+    var growth = ConnectionGrowthTests.growth(most: 4)
     var now: UInt64 = 1
 
     /// - Returns: how many are wanted then.
@@ -92,9 +97,9 @@ import Testing
     #expect(trial.look(.more, seconds: 3) == 3)
   }
 
-  @Test(arguments: [0, 1, 2]) func withoutRoomToGrowNothingChanges(most: Int) {
+  @Test(arguments: [0, 1, 2, nil]) func withoutRoomToGrowNothingChanges(most: Int?) {
     var trial = Trial()
-    trial.growth = ConnectionGrowth(least: 2, most: most, growAfter: 0, shrinkAfter: 0)
+    trial.growth = Self.growth(most: most)
     for need in ConnectionGrowth.Need.allCases {
       #expect(trial.look(need, seconds: 60) == 2 && trial.growth.most == 2)
     }

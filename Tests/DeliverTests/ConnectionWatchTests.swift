@@ -4,9 +4,17 @@ import Testing
 
 /// What follows from silence on one connection, by what has happened on it.
 @Suite struct ConnectionWatchTests {
-  private static let limits = ConnectionWatch.Limits(
-    connect: 10, request: 100, passedOver: 20, ping: 30, pingInterval: 1000, idleBeforePing: 50,
-    replaced: 40)
+  private static let options = {
+    var options = DeliverOptions { 0 }
+    options.connectTimeout = .nanoseconds(10)
+    options.requestTimeout = .nanoseconds(100)
+    options.passedOverAfter = .nanoseconds(20)
+    options.pingTimeout = .nanoseconds(30)
+    options.pingInterval = .nanoseconds(1000)
+    options.idleBeforePing = .nanoseconds(50)
+    options.replacedAfter = .nanoseconds(40)
+    return options
+  }()
 
   enum Event {
     case connected(UInt64)
@@ -19,7 +27,7 @@ import Testing
   }
 
   private func watch(_ events: [Event]) -> ConnectionWatch {
-    let watch = ConnectionWatch(openedAt: 1, limits: Self.limits)
+    var watch = ConnectionWatch(openedAt: 1, Self.options)
     for event in events {
       switch event {
       case .connected(let now): watch.connected(at: now)
@@ -29,71 +37,62 @@ import Testing
         watch.answered(sentAt: sentAt, isGivenUp: false, at: now)
       case .gaveUp(let sentAt, let now): watch.answered(sentAt: sentAt, isGivenUp: true, at: now)
       case .pinged(let now): watch.pinged(at: now)
-      case .proved(let now): _ = watch.checkLiveness(at: now)
+      case .proved(let now):
+        watch.isAwaitingPing = true
+        watch.pinged(at: now)
       }
     }
     return watch
   }
 
   private static let verdicts:
-    [([Event], unanswered: Int, longest: UInt64, now: UInt64, ConnectionWatch.Verdict)] = [
-      ([.connected(5)], 0, 0, 6, .none),
-      ([.connected(5)], 0, 0, 1005, .none),
-      ([.connected(5)], 0, 0, 1006, .ping),
-      ([.connected(5), .received(500)], 0, 0, 1006, .none),
+    [([Event], hasGivenUp: Bool, longest: UInt64, now: UInt64, ConnectionWatch.Verdict)] = [
+      ([.connected(5)], false, 0, 6, .none),
+      ([.connected(5)], false, 0, 1005, .none),
+      ([.connected(5)], false, 0, 1006, .ping),
+      ([.connected(5), .received(500)], false, 0, 1006, .none),
       // A push was given up: does the server live?
-      ([.connected(5), .received(90)], 1, 50, 95, .ping),
+      ([.connected(5), .received(90)], true, 50, 95, .ping),
       // It is asked once, and has its time.
-      ([.connected(5), .pinged(90)], 1, 50, 95, .none),
-      ([.connected(5), .pinged(90)], 0, 0, 120, .none),
-      ([.connected(5), .pinged(90)], 0, 0, 121, .close(reason: "no answer to PING")),
-      ([.connected(5), .pinged(90), .received(121)], 0, 0, 122, .none),
+      ([.connected(5), .pinged(90)], true, 50, 95, .none),
+      ([.connected(5), .pinged(90)], false, 0, 120, .none),
+      ([.connected(5), .pinged(90)], false, 0, 121, .close(reason: "no answer to PING")),
+      ([.connected(5), .pinged(90), .received(121)], false, 0, 122, .none),
       // Whatever it says, it answers no push.
-      ([.connected(5), .received(200)], 0, 101, 201, .close(reason: "no answer to any push")),
-      ([.connected(5), .received(200)], 0, 100, 201, .none),
-      ([.connected(5), .received(200), .answered(sentAt: 90, at: 101)], 0, 101, 201, .none),
+      ([.connected(5), .received(200)], false, 101, 201, .close(reason: "no answer to any push")),
+      ([.connected(5), .received(200)], false, 100, 201, .none),
+      ([.connected(5), .received(200), .answered(sentAt: 90, at: 101)], false, 101, 201, .none),
       (
-        [.connected(5), .received(200), .answered(sentAt: 90, at: 100)], 0, 101, 201,
+        [.connected(5), .received(200), .answered(sentAt: 90, at: 100)], false, 101, 201,
         .close(reason: "no answer to any push")
-      ),
-      // What it was sent has not left.
-      ([.connected(5), .received(200), .answered(sentAt: 90, at: 150)], 0, 130, 201, .none),
-      (
-        [.connected(5), .received(200), .answered(sentAt: 90, at: 150)], 0, 131, 201,
-        .close(reason: "it takes nothing of what it is sent")
       ),
     ]
 
   @Test(arguments: verdicts.indices)
   func judgesSilence(_ row: Int) {
-    let (events, unanswered, longest, now, expected) = Self.verdicts[row]
-    #expect(
-      watch(events).judge(unanswered: unanswered, longest: longest, at: now) == expected)
+    let (events, hasGivenUp, longest, now, expected) = Self.verdicts[row]
+    #expect(watch(events).judge(hasGivenUp: hasGivenUp, longest: longest, at: now) == expected)
   }
 
-  private static let proofs: [([Event], UInt64, ConnectionWatch.Liveness)] = [
-    ([.connected(5)], 55, .alive),
-    ([.connected(5)], 56, .unknown(ping: true)),
-    ([.connected(5), .received(50)], 56, .alive),
-    ([.connected(5), .proved(56)], 57, .awaited),
-    ([.connected(5), .proved(56), .received(58)], 59, .alive),
-    ([.connected(5), .proved(56), .received(58)], 109, .unknown(ping: true)),
-    // It was asked for another reason.
-    ([.connected(5), .pinged(30)], 56, .unknown(ping: false)),
+  private static let doubts: [([Event], UInt64, Bool)] = [
+    ([.connected(5)], 55, false), ([.connected(5)], 56, true),
+    ([.connected(5), .received(50)], 56, false), ([.connected(5), .proved(56)], 57, true),
+    ([.connected(5), .proved(56), .received(58)], 59, false),
+    ([.connected(5), .proved(56), .received(58)], 109, true),
   ]
 
-  @Test(arguments: proofs.indices)
+  @Test(arguments: doubts.indices)
   func isAskedForASignOfLifeAfterAQuietTime(_ row: Int) {
-    let (events, now, expected) = Self.proofs[row]
-    #expect(watch(events).checkLiveness(at: now) == expected)
+    let (events, now, expected) = Self.doubts[row]
+    #expect(watch(events).isDoubtful(at: now) == expected)
   }
 
   @Test func aPingForProofIsOneThatMustBeAnswered() {
-    let asked = watch([.connected(5), .proved(60)])
+    var asked = watch([.connected(5), .proved(60)])
     #expect(asked.isAwaitingPing)
-    #expect(asked.judge(unanswered: 0, longest: 0, at: 90) == .none)
+    #expect(asked.judge(hasGivenUp: false, longest: 0, at: 90) == .none)
     #expect(
-      asked.judge(unanswered: 0, longest: 0, at: 91) == .close(reason: "no answer to PING"))
+      asked.judge(hasGivenUp: false, longest: 0, at: 91) == .close(reason: "no answer to PING"))
     asked.received(at: 92)
     #expect(!asked.isAwaitingPing)
   }
@@ -116,7 +115,7 @@ import Testing
     ([.gaveUp(sentAt: 12, at: 24)], 10, 47, false),
   ]
 
-  private static let second = ConnectionWatch.heldUpAfter
+  private static let second = ConnectionWatch.grace
 
   /// On a probe connection or not. Others were taken since, or not.
   private static let overdueProbes:
@@ -156,12 +155,12 @@ import Testing
   }
 
   @Test func aProbeConnectionWithoutAnAnswerIsAskedOnceWhetherItLives() {
-    let held = watch([.connected(5), .sent(10)])
+    var held = watch([.connected(5), .sent(10)])
     #expect(!held.isHeldUp(at: 10 + Self.second) && held.isHeldUp(at: 11 + Self.second))
-    #expect(held.judge(unanswered: 0, longest: 0, isHeldUp: true, at: 11) == .ping)
+    #expect(held.judge(hasGivenUp: false, longest: 0, isHeldUp: true, at: 11) == .ping)
     held.received(at: 10 + Self.second)
     #expect(
-      held.judge(unanswered: 0, longest: 0, isHeldUp: true, at: 11 + Self.second) == .none)
+      held.judge(hasGivenUp: false, longest: 0, isHeldUp: true, at: 11 + Self.second) == .none)
     held.answered(sentAt: 10, isGivenUp: false, at: 20 + Self.second)
     #expect(!held.isHeldUp(at: 20 + 2 * Self.second))
   }
@@ -173,21 +172,22 @@ import Testing
   }
 
   @Test func slowAnswersAreForgotten() {
-    let slow = watch([.answered(sentAt: 12, at: 112)])
+    var slow = watch([.answered(sentAt: 12, at: 112)])
     #expect(!slow.isOverdue(sentAt: 10, at: 100))
     for _ in 0..<200 { slow.fade() }
     #expect(slow.isOverdue(sentAt: 10, at: 107) && !slow.isOverdue(sentAt: 10, at: 100))
   }
 
   @Test func isReplacedWhenItTakesNothingThatWaits() {
-    let full = watch([.connected(5)])
-    #expect(!full.takesNothing(takes: false, isWaitedFor: true, at: 100))
-    #expect(!full.takesNothing(takes: false, isWaitedFor: true, at: 139))
-    #expect(!full.takesNothing(takes: false, isWaitedFor: false, at: 140))
+    var full = watch([.connected(5)])
+    func takesNothing(takes: Bool = false, isWaitedFor: Bool = true, at now: UInt64) -> Bool {
+      full.takesNothing(takes: takes, isWaitedFor: isWaitedFor, at: now)
+    }
+    #expect(!takesNothing(at: 100) && !takesNothing(at: 139))
+    #expect(!takesNothing(isWaitedFor: false, at: 140))
     #expect(full.isIdle(at: 2_000_000_000))
-    #expect(!full.takesNothing(takes: true, isWaitedFor: true, at: 140))
-    #expect(!full.takesNothing(takes: false, isWaitedFor: true, at: 141))
-    #expect(full.takesNothing(takes: false, isWaitedFor: true, at: 181))
+    #expect(!takesNothing(takes: true, at: 140) && !takesNothing(at: 141))
+    #expect(takesNothing(at: 181))
     // It was of as little use as one that failed.
     #expect(!full.isIdle(at: 2_000_000_000))
   }
@@ -212,13 +212,13 @@ import Testing
   }
 
   @Test func knowsWhatItWasUsedFor() {
-    let new = watch([])
-    #expect(!new.wasOpened && new.isFresh && new.lastUsedAt == 0 && new.openedAt == 1)
+    var new = watch([])
+    #expect(!new.wasOpened && new.isFresh && new.openedAt == 1)
     new.connected(at: 5)
-    #expect(new.wasOpened && new.isFresh && new.lastUsedAt == 5)
+    #expect(new.wasOpened && new.isFresh)
     new.sent(at: 7)
-    #expect(!new.isFresh && new.lastUsedAt == 7 && new.isSilent(since: 7))
+    #expect(!new.isFresh && new.isSilent(since: 7))
     new.answered(sentAt: 7, isGivenUp: false, at: 9)
-    #expect(new.lastUsedAt == 9 && !new.isSilent(since: 9) && new.isSilent(since: 10))
+    #expect(!new.isSilent(since: 9) && new.isSilent(since: 10))
   }
 }

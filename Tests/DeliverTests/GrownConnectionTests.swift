@@ -90,28 +90,6 @@ import Testing
     }
   }
 
-  /// That it has carried nothing yet is because it is new, not because it is of no use.
-  @Test func anotherKeyReplacesOneWithoutAnAnswerToo() async throws {
-    try await onLoop { _, loop in
-      let trial = try GrowthBed(loop, least: 2)
-      let (bed, server) = (trial.bed, trial.server)
-      defer { bed.stop() }
-      server.delay = .seconds(2)
-      await bed.stage.admit(bed.batch((0x1000..<0x1064).map { String($0, radix: 16) }))
-      await bed.until("grown") {
-        trial.route.tick()
-        return (trial.route.pool.slots[2].connection?.inFlight ?? 0) > 0
-      }
-      let end = trial.route.pool.slots[2].connection?.end(at: loop.now)
-      #expect(end == .carried(0))
-      bed.tokens.use(ProviderKey(keyID: "KEYKEYKEY2", teamID: "TEAMTEAM01") { _ in [8] })
-      await bed.until("three others") { server.connections.count == 6 && trial.open == 3 }
-      #expect(trial.sizes == [3])
-      server.delay = .milliseconds(5)
-      await trial.settle()
-    }
-  }
-
   /// The streams of a server come and go: one a connection, many, one, none.
   @Test func itFollowsTheServersStreams() async throws {
     try await onLoop { _, loop in
@@ -125,9 +103,7 @@ import Testing
         }
         server.options.maximumConcurrentStreams = streams
         await bed.until("heard") {
-          trial.route.pool.slots.connections.allSatisfy {
-            $0.streams == min(1_050, streams)
-          }
+          trial.route.pool.slots.open.allSatisfy { $0.streams == min(1_050, streams) }
         }
       }
       await bed.until("open") { trial.open == 2 }

@@ -3,7 +3,17 @@ import Testing
 @testable import Deliver
 
 @Suite struct LossRuleTests {
-  private typealias Loss = LossRule.Loss
+  private struct Loss {
+    var isAlone = false
+    var wasInTurn = false
+    var wereOthersAccepted = false
+
+    func judge(losses: Int) -> (losses: Int, verdict: LossRule.Verdict) {
+      LossRule.judge(
+        LossTrace(isAlone: isAlone, goesInTurn: wasInTurn), losses: losses,
+        wereOthersAccepted: wereOthersAccepted)
+    }
+  }
 
   private static let everyLoss = (0..<8).map { bits in
     Loss(isAlone: bits & 1 > 0, wasInTurn: bits & 4 > 0, wereOthersAccepted: bits & 2 > 0)
@@ -13,7 +23,7 @@ import Testing
   @Test func everyLossCountsAndTheLastOneOfAPushThatIsAloneEndsIt() {
     for losses in 0...255 {
       for loss in Self.everyLoss {
-        let (counted, verdict) = LossRule.judge(loss, losses: losses)
+        let (counted, verdict) = loss.judge(losses: losses)
         guard loss.isAlone || loss.wasInTurn else {
           #expect(counted == min(losses + 1, 7) && verdict == .probe)
           continue
@@ -30,7 +40,7 @@ import Testing
   private func losses(before end: LossRule.Verdict, _ all: [Loss]) -> Int? {
     var losses = 0
     for (index, loss) in all.enumerated() {
-      let (counted, verdict) = LossRule.judge(loss, losses: losses)
+      let (counted, verdict) = loss.judge(losses: losses)
       if verdict == end { return index + 1 }
       losses = counted
     }
@@ -57,9 +67,7 @@ import Testing
   @Test func theOnlyPushHasSomeFortySeconds() {
     let policy = RetryPolicy()
     var (losses, waits) = (1, Duration.zero)
-    while case (let counted, .backOff(let tries)) = LossRule.judge(
-      Loss(isAlone: true), losses: losses)
-    {
+    while case (let counted, .backOff(let tries)) = Loss(isAlone: true).judge(losses: losses) {
       losses = counted
       waits += policy.backOff(tries: tries, chance: 0)
     }

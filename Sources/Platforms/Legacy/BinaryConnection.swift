@@ -85,8 +85,6 @@ final class BinaryConnection: PushConnection {
 
   var streams: Int { machine.phase == .open ? window.capacity : 0 }
 
-  func hasWindow() -> Bool { capacity > 0 }
-
   /// There is no way to ask: the kernel's probes find out.
   func isAlive(at now: UInt64) -> Bool { true }
 
@@ -171,28 +169,25 @@ final class BinaryConnection: PushConnection {
     if verdict.late > 0 {
       route.options.report(.refusedLate(route.endpoint, pushes: verdict.late))
     }
-    close(.lost, "the gateway refused a push and closed: \(response.status.words)")
+    handle(.lost, "the gateway refused a push and closed: \(response.status.words)")
   }
 
   // MARK: its end
 
   func retire(_ reason: String) {
-    perform(machine.handle(.retire), reason)
+    handle(.retire, reason)
     closeWhenDrained()
   }
 
-  func stop() { close(.stop, "stopping") }
-
-  func close(_ event: ConnectionMachine.Event, _ reason: String) {
-    perform(machine.handle(event), reason)
-  }
+  func stop() { handle(.stop, "stopping") }
 
   private func closeWhenDrained() {
     guard machine.phase == .draining, window.count == 0 else { return }
-    perform(machine.handle(.drained), "drained")
+    handle(.drained, "drained")
   }
 
-  private func perform(_ action: ConnectionMachine.Action, _ reason: String) {
+  func handle(_ event: ConnectionMachine.Event, _ reason: String) {
+    let action = machine.handle(event)
     switch action {
     case .none: return
     case .becomeReady: route.ready(self)
@@ -211,6 +206,7 @@ final class BinaryConnection: PushConnection {
   /// none of ours may say so on each connection.
   func end(at now: UInt64) -> ConnectionSlot.End {
     if hasJudged { return .carried(max(settled, ConnectionSlot.usefulPushes)) }
+    let lastUsedAt = max(greetedAt, lastSentAt)
     guard unknown.isEmpty, wasOpened, now &- lastUsedAt >= Self.idleGrace else {
       return .carried(settled)
     }
@@ -219,7 +215,6 @@ final class BinaryConnection: PushConnection {
 
   var wasOpened: Bool { greetedAt > 0 }
   var isFresh: Bool { lastSentAt == 0 }
-  var lastUsedAt: UInt64 { max(greetedAt, lastSentAt) }
 
   // MARK: what only answers could say
 
@@ -231,16 +226,16 @@ final class BinaryConnection: PushConnection {
 extension BinaryConnection: ConnectionDelegate {
   func connectionOpened(_ connection: Connection) {
     greetedAt = loop.now
-    perform(machine.handle(.opened), "")
+    handle(.opened, "")
     // The gateway has no greeting.
-    perform(machine.handle(.settings), "")
+    handle(.settings, "")
   }
 
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     response += bytes.prefix(LegacyErrorResponse.byteCount - response.count)
     guard response.count == LegacyErrorResponse.byteCount else { return }
     guard let heard = LegacyErrorResponse(response) else {
-      return close(.lost, "the gateway does not speak the binary interface")
+      return handle(.lost, "the gateway does not speak the binary interface")
     }
     hear(heard)
   }
@@ -248,7 +243,7 @@ extension BinaryConnection: ConnectionDelegate {
   func connectionDrained(_ connection: Connection) { route.hasCapacity() }
 
   func connectionClosed(_ connection: Connection, error: TransportError?) {
-    close(.lost, error.map { "\($0)" } ?? "the gateway closed the connection")
+    handle(.lost, error.map { "\($0)" } ?? "the gateway closed the connection")
   }
 }
 

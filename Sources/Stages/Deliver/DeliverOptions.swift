@@ -95,8 +95,8 @@ package enum DeliverNotice: Sendable, Equatable {
   /// A lane has another number of connections from now on, by its load.
   case resized(Endpoint, connections: Int)
   case unanswered(Endpoint, pushes: Int)
-  /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
-  case lost(Endpoint, connections: Int, pushes: Int, reason: String)
+  /// A connection ended with pushes in flight, which are sent again.
+  case lost(Endpoint, pushes: Int, reason: String)
   /// Pushes were taken for accepted for want of an answer, before the server said that it had
   /// refused them, or thrown them away.
   case refusedLate(Endpoint, pushes: Int)

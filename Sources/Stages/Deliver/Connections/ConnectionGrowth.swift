@@ -12,10 +12,6 @@ struct ConnectionGrowth {
     case fewer
   }
 
-  /// Where one more came to nothing, none is tried for so long: a server, or something before it,
-  /// may admit so many and no more.
-  static let rest: UInt64 = 60_000_000_000
-
   let least: Int
   let most: Int
   private let growAfter: UInt64
@@ -26,15 +22,11 @@ struct ConnectionGrowth {
   private var since: UInt64 = 0
   private var restsUntil: UInt64 = 0
 
-  /// - Parameters:
-  ///   - most: no more than `least` when it is less.
-  ///   - growAfter: so long another is needed before it is opened.
-  ///   - shrinkAfter: so long one is not needed before it goes.
-  init(least: Int, most: Int, growAfter: UInt64, shrinkAfter: UInt64) {
-    self.least = least
-    self.most = max(least, most)
-    self.growAfter = growAfter
-    self.shrinkAfter = shrinkAfter
+  init(_ options: DeliverOptions) {
+    least = options.connectionsPerRoute
+    most = max(least, options.mostConnectionsPerRoute ?? least)
+    growAfter = options.growAfter.nanoseconds
+    shrinkAfter = options.shrinkAfter.nanoseconds
     wanted = least
   }
 
@@ -54,22 +46,14 @@ struct ConnectionGrowth {
     since = now
   }
 
-  /// The last connection was of no use.
+  /// The last connection was of no use: a server, or something before it, may admit so many and no
+  /// more, and none is tried for a while.
   /// - Returns: whether it is given up, as one that was opened besides.
   mutating func cameToNothing(at now: UInt64) -> Bool {
     guard wanted > least else { return false }
     wanted -= 1
     since = now
-    restsUntil = now &+ Self.rest
+    restsUntil = now &+ ConnectionSlot.memory
     return true
-  }
-}
-
-extension ConnectionGrowth {
-  init(_ options: DeliverOptions) {
-    self.init(
-      least: options.connectionsPerRoute,
-      most: options.mostConnectionsPerRoute ?? options.connectionsPerRoute,
-      growAfter: options.growAfter.nanoseconds, shrinkAfter: options.shrinkAfter.nanoseconds)
   }
 }

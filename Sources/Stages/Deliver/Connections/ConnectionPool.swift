@@ -5,9 +5,6 @@ import Text
 
 /// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
-  /// Nanoseconds after which a probe connection goes that has had nothing to do.
-  private static let idleAfter: UInt64 = 30_000_000_000
-
   private let context: RouteContext
   private let waiting: RouteWaiting
   private let answers: AnswerJudge
@@ -19,8 +16,6 @@ final class ConnectionPool {
   private var budget = ConnectBudget()
   private var isStarted = false
   private var isStopped = false
-  /// While connections end for other credentials.
-  private var isShowingOther = false
 
   init(
     _ context: RouteContext, waiting: RouteWaiting, answers: AnswerJudge, losses: LossJudge
@@ -40,51 +35,52 @@ final class ConnectionPool {
     guard !isStarted else { return }
     isStarted = true
     context.traffic.rests(at: context.loop.now)
-    for slot in slots.ordinary { open(slot) }
+    openMissing()
     noteConnections()
   }
 
   func stop() {
     isStopped = true
     for connection in slots.all { connection.stop() }
-    for slot in slots.indices {
-      slots[slot].opening?.cancel()
-      slots[slot].connection = nil
-    }
-    slots.forgetRetiring()
+    slots.removeAll()
   }
 
   /// Closes connections with pushes in flight, which come back as lost.
   func leaveInFlight() {
     for connection in slots.all where connection.inFlight > 0 {
-      connection.close(.silent, "no answer, and the worker stops")
+      connection.handle(.silent, "no answer, and the worker stops")
     }
   }
 
   // MARK: opening
 
-  func open(_ slot: Int) {
+  /// Opens ordinary connections that are missing and wait for nothing. Called now and then, too:
+  /// they may have waited for others to have their last answers.
+  func openMissing() {
+    for slot in slots.ordinary where isStarted && slots[slot].isVacant { open(slot) }
+  }
+
+  private func open(_ slot: Int) {
     slots[slot].begin()
     // While the worker leaves, the connections that are there are all there will be.
-    guard !isStopped, !waiting.isLeaving, slots[slot].connection == nil else { return }
-    guard isNeeded(slot) else { return }
-    slots[slot].waitsForRetiring = !slots.mayRetireMore
-    guard slots.mayRetireMore else { return }
+    guard !isStopped, !waiting.isLeaving, slots[slot].connection == nil, isNeeded(slot),
+      slots.mayRetireMore
+    else { return }
+    let isProbe = slots.probes.contains(slot)
     let wait = budget.take(
-      at: context.loop.now, isProbe: !slots.isOrdinary(slot),
+      at: context.loop.now, isProbe: isProbe,
       isEarned: slots[slot].isEarned && context.traffic.isTaking(at: context.loop.now))
     guard wait == 0 else { return open(slot, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(isForProbes: !slots.isOrdinary(slot))
+      let connection = try connection(isForProbes: isProbe)
       slots[slot].connection = connection
       connection.connect()
     } catch {
-      context.openness.failed("\(error)")
       let delay = slots[slot].delay(
         after: .carried(0), retry: context.options.retry, chance: context.chance())
+      context.openness.failed("\(error)")
       context.report(
-        .disconnected(
-          context.target.endpoint, reason: context.openness.lastFailure, retryAfter: delay))
+        .disconnected(context.target.endpoint, reason: "\(error)", retryAfter: delay))
       open(slot, after: delay)
     }
   }
@@ -102,7 +98,7 @@ final class ConnectionPool {
   private func reopen() {
     for slot in slots.indices {
       slots[slot].forgive()
-      if slots[slot].isComing { open(slot) }
+      if slots[slot].opening != nil { open(slot) }
     }
   }
 
@@ -127,10 +123,7 @@ final class ConnectionPool {
 
   /// Opens probe connections until there are so many, as far as there are slots for them.
   func openProbes(_ wanted: Int) {
-    for slot in slots.probes.prefix(wanted)
-    where slots[slot].connection == nil && !slots[slot].isComing {
-      open(slot)
-    }
+    for slot in slots.probes.prefix(wanted) where slots[slot].isVacant { open(slot) }
   }
 
   /// A push waits: opens connections that the server had closed for being idle.
@@ -142,7 +135,7 @@ final class ConnectionPool {
   /// Since when there has been no connection: without one for a while, the route is closed.
   private func noteConnections() {
     let isUnconnected =
-      isStarted && slots.openCount == 0 && !slots.areResting
+      isStarted && slots.openCount == 0 && !slots.ordinary.contains { slots[$0].isResting }
     guard context.openness.set(isUnconnected: isUnconnected, at: context.loop.now) else { return }
     if isUnconnected {
       context.loop.schedule(after: context.options.closedAfter) {
@@ -160,7 +153,6 @@ final class ConnectionPool {
 
   func ready(_ connection: any PushConnection) {
     context.report(.connected(context.target.endpoint))
-    if let slot = slots.slot(of: connection) { slots[slot].cameToNothing = false }
     slots.counts.countOpened()
     context.openness.connected()
     noteConnections()
@@ -187,11 +179,8 @@ final class ConnectionPool {
     if mustReplace, let slot = slots.slot(of: connection) {
       releaseSlot(slot, after: connection, reason: reason)
     }
-    openDue()
+    openMissing()
   }
-
-  /// Called now and then, too: less may wait on those that retire, and none of them be gone.
-  func openDue() { for slot in slots.dueForOpening { open(slot) } }
 
   private func releaseSlot(
     _ slot: Int, after connection: any PushConnection, reason: String, drains: Bool = false
@@ -202,22 +191,21 @@ final class ConnectionPool {
     // A probe connection that has nothing to do is not missed, nor one that only load needed.
     let wasAtWork = connection.inFlight > 0 && slot >= slots.growth.most
     guard wasAtWork || isNeeded(slot) else { return }
-    if slots.isOrdinary(slot) || !drains { context.openness.failed(reason) }
-    // A connection that ends for other credentials may be too new to have carried anything. A
-    // server that lets nobody in says nothing of how many it lets in.
-    let failedAlone = end == .carried(0) && slots.openCount > 0 && !isShowingOther
+    let isOrdinary = slots.ordinary.contains(slot)
+    if isOrdinary || !drains { context.openness.failed(reason) }
+    // A server that lets nobody in says nothing of how many it lets in.
+    let failedAlone = end == .carried(0) && slots.openCount > 0
     if slot == slots.growth.wanted - 1, end.isCalm || failedAlone,
       slots.growth.cameToNothing(at: context.loop.now)
     {
       reportSize()
       return noteConnections()
     }
-    slots[slot].cameToNothing = end == .carried(0) && connection.isFresh
     slots[slot].wasRefused = !connection.wasOpened
     var delay = slots[slot].delay(
       after: end, hadTooManyErrors: connection.cut.hadTooManyErrors, retry: context.options.retry,
       chance: context.chance())
-    if !slots.isOrdinary(slot) || connection.cut.isCut, !end.isCalm, connection.wasOpened,
+    if !isOrdinary || connection.cut.isCut, !end.isCalm, connection.wasOpened,
       context.traffic.isTaking(at: context.loop.now)
     {
       slots[slot].forgive()
@@ -226,7 +214,7 @@ final class ConnectionPool {
     let endpoint = context.target.endpoint
     if !drains, end != .idle, delay > .zero {
       context.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
-    } else if drains, slots.isOrdinary(slot) {
+    } else if drains, isOrdinary {
       context.report(
         connection.wasSentAway
           ? .goingAway(endpoint, reason: reason, retryAfter: delay)
@@ -236,7 +224,7 @@ final class ConnectionPool {
     if delay == .zero || isWanted { open(slot) } else { open(slot, after: delay) }
     noteConnections()
     // Nobody waits a second for a server that has said no.
-    if slots.isOrdinary(slot), !connection.wasOpened, slots.openCount == 0 {
+    if isOrdinary, !connection.wasOpened, slots.openCount == 0 {
       context.openness.refusedToConnect()
       context.signals.whenOpennessMayHaveChanged()
     }
@@ -250,7 +238,7 @@ final class ConnectionPool {
   }
 
   private func isNeeded(_ slot: Int) -> Bool {
-    slots.isOrdinary(slot) || (slots.probes.contains(slot) && waiting.probes.count > 0)
+    slots.ordinary.contains(slot) || (slots.probes.contains(slot) && waiting.probes.count > 0)
   }
 
   /// Whether there are enough ordinary ones.
@@ -261,18 +249,16 @@ final class ConnectionPool {
       return areFull && context.traffic.isInOrder(at: now) ? .more : .asMany
     }
     let inFlight = open.reduce(0) { $0 + $1.inFlight }
-    let streams = slots.streamsWithoutLast
+    let streams = slots.ordinary.dropLast().reduce(0) { $0 + (slots[$1].connection?.streams ?? 0) }
     return streams > 0 && inFlight <= streams / 2 ? .fewer : .asMany
   }
 
-  /// Closes probe connections that have had nothing to do for a while, or at once where they are in
-  /// the way of an ordinary one.
+  /// Closes probe connections that have nothing to do: where few are admitted, they are in the way
+  /// of ordinary ones.
   func closeIdle(_ now: UInt64) {
     guard waiting.probes.count == 0 else { return }
     for connection in slots.probes.compactMap({ slots[$0].connection })
-    where connection.inFlight == 0
-      && (slots.isOneMissing || now &- connection.lastUsedAt > Self.idleAfter)
-    {
+    where connection.end(at: now) == .idle {
       connection.retire("nothing left to probe")
     }
   }
@@ -305,11 +291,8 @@ final class ConnectionPool {
       reopen()
     }
     shown.show(credential, at: now)
-    isShowingOther = true
-    defer { isShowingOther = false }
     for slot in slots.indices {
-      guard let connection = slots[slot].connection,
-        !connection.shown.mayShow(credential, at: now)
+      guard let connection = slots[slot].connection, !connection.shown.mayShow(credential, at: now)
       else { continue }
       connection.retire("it has shown other credentials")
     }

@@ -27,9 +27,7 @@ struct ConnectionSlots {
   init(_ options: DeliverOptions) {
     growth = ConnectionGrowth(options)
     streamsPerConnection = options.streamsPerConnection
-    slots = Array(
-      repeating: ConnectionSlot(),
-      count: growth.most + Self.probeCount)
+    slots = Array(repeating: ConnectionSlot(), count: growth.most + Self.probeCount)
   }
 
   subscript(slot: Int) -> ConnectionSlot {
@@ -38,25 +36,17 @@ struct ConnectionSlots {
   }
 
   var indices: Range<Int> { slots.indices }
-
   var ordinary: Range<Int> { 0..<growth.wanted }
   var probes: Range<Int> { growth.most..<slots.count }
-
-  func isOrdinary(_ slot: Int) -> Bool { ordinary.contains(slot) }
 
   func slot(of connection: any PushConnection) -> Int? {
     slots.firstIndex { $0.connection === connection }
   }
 
-  var connections: [any PushConnection] { slots.compactMap(\.connection) }
-
   /// With those that only wait for their last answers.
-  var all: [any PushConnection] { connections + retiring }
+  var all: [any PushConnection] { slots.compactMap(\.connection) + retiring }
 
-  var inFlight: Int {
-    slots.reduce(0) { $0 + ($1.connection?.inFlight ?? 0) }
-      + retiring.reduce(0) { $0 + $1.inFlight }
-  }
+  var inFlight: Int { all.reduce(0) { $0 + $1.inFlight } }
 
   var mayRetireMore: Bool {
     retiring.count < Self.maximumRetiring
@@ -70,40 +60,26 @@ struct ConnectionSlots {
     retiring.removeAll { $0 === connection }
   }
 
-  /// The slots that waited for one that was retiring to be gone: it may be now.
-  var dueForOpening: [Int] {
-    mayRetireMore ? indices.filter { slots[$0].waitsForRetiring } : []
+  mutating func removeAll() {
+    for slot in indices {
+      slots[slot].opening?.cancel()
+      slots[slot].connection = nil
+    }
+    retiring = []
   }
 
-  mutating func forgetRetiring() { retiring = [] }
+  /// The ordinary ones that are open.
+  var open: [any PushConnection] {
+    slots[ordinary].compactMap(\.connection).filter { $0.phase == .open }
+  }
 
-  /// Ordinary ones that are open.
   var openCount: Int { ordinary.count { slots[$0].connection?.phase == .open } }
 
   /// Pushes that those may have in flight together.
   var streamLimit: Int { open.reduce(0) { $0 + $1.streams } }
 
-  /// Those that are open of the ordinary ones.
-  var open: [any PushConnection] {
-    slots[ordinary].compactMap(\.connection).filter { $0.phase == .open }
-  }
-
   /// An ordinary connection takes pushes now.
   var takes: Bool { slots[ordinary].contains { ($0.connection?.capacity ?? 0) > 0 } }
-
-  /// Some ordinary connection was closed for being idle, and comes back with the next push.
-  var areResting: Bool { slots[ordinary].contains(where: \.isResting) }
-
-  /// Of the ordinary connections without the last.
-  var streamsWithoutLast: Int {
-    slots[ordinary.dropLast()].reduce(0) { $0 + ($1.connection?.streams ?? 0) }
-  }
-
-  /// An ordinary connection is not admitted: another may have taken what it would be. One that was
-  /// opened besides is not missed.
-  var isOneMissing: Bool {
-    slots[..<growth.least].contains { $0.cameToNothing && $0.connection?.phase != .open }
-  }
 
   /// The ordinary connections take turns: none is always the last to be filled.
   mutating func beginTurn() { next = (next + 1) % ordinary.count }
@@ -126,13 +102,6 @@ package struct ConnectionSlot {
   var opening: LoopTimer?
   /// Its connection was closed for being idle: the next push opens another at once.
   var isResting = false
-  /// So many connections wait for their last answers that the next one comes when one of these is
-  /// gone.
-  var waitsForRetiring = false
-  /// Its next connection will be opened without anybody asking for it.
-  var isComing: Bool { opening != nil || waitsForRetiring }
-  /// Its last connection came to nothing before anything was sent on it.
-  var cameToNothing = false
   /// Its last connection could not be made, and it waits for the next try.
   var wasRefused = false
   /// Its last connection carried enough to be replaced at once: a server that ends connections
@@ -141,6 +110,9 @@ package struct ConnectionSlot {
   private var failures = 0
   /// A server that closes what is idle is in good order: this slows down only what nobody needs.
   private var idleCloses = 0
+
+  /// It has no connection, and none is about to be opened.
+  var isVacant: Bool { connection == nil && opening == nil }
 
   /// How a connection ended.
   package enum End: Equatable {
@@ -154,8 +126,8 @@ package struct ConnectionSlot {
     var isCalm: Bool { if case .calm = self { true } else { false } }
   }
 
-  /// Nanoseconds after which another ENHANCE_YOUR_CALM is news, and no repetition.
-  static let calmMemory: UInt64 = 60_000_000_000
+  /// Nanoseconds after which what happened to connections says nothing of the server any more.
+  static let memory: UInt64 = 60_000_000_000
 
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
   package static let usefulPushes = 20
@@ -171,7 +143,6 @@ package struct ConnectionSlot {
     opening?.cancel()
     opening = nil
     isResting = false
-    waitsForRetiring = false
     wasRefused = false
   }
 

@@ -1,21 +1,13 @@
 /// Finds pushes without an answer, a server without a sign of life, a connection that takes
 /// nothing. A pure machine; times are monotonic nanoseconds.
-final class ConnectionWatch {
-  /// Without anything in flight for longer it is idle.
-  static let idleGrace: UInt64 = 1_000_000_000
-  /// A probe connection without an answer for so long is asked for a sign of life.
-  static let heldUpAfter: UInt64 = 1_000_000_000
-
-  /// Nanoseconds.
-  struct Limits {
-    var connect: UInt64
-    var request: UInt64
-    var passedOver: UInt64
-    var ping: UInt64
-    var pingInterval: UInt64
-    var idleBeforePing: UInt64
-    var replaced: UInt64
-  }
+struct ConnectionWatch {
+  /// After so long without an answer an ordinary connection is idle, and a probe connection with
+  /// pushes in flight is asked for a sign of life.
+  static let grace: UInt64 = 1_000_000_000
+  /// This part of the slowest answer's time is forgotten with each tick: half of it in ten seconds.
+  private static let fading: UInt64 = 32
+  /// So many times the slowest answer's time is far longer than any answer takes.
+  private static let tolerance: UInt64 = 3
 
   enum Verdict: Equatable {
     case none
@@ -24,57 +16,55 @@ final class ConnectionWatch {
     case close(reason: String)
   }
 
-  enum Liveness: Equatable {
-    case alive
-    /// It was asked for a sign of life, which has not come yet.
-    case awaited
-    /// The same, and it is to be asked now.
-    case unknown(ping: Bool)
-  }
-
   let openedAt: UInt64
-  private let limits: Limits
-  private var times = AnswerTimes()
+  private let options: DeliverOptions
   private var lastReceivedAt: UInt64 = 0
   private(set) var lastSentAt: UInt64 = 0
   private var lastAnswerAt: UInt64 = 0
+  /// When the latest of the answered pushes was sent.
+  private var latestAnswered: UInt64 = 0
+  /// The time that the slowest answer took, as far as it is not forgotten.
+  private var slowestAnswer: UInt64 = 0
   /// When it was connected; 0 before.
   private var greetingAt: UInt64 = 0
   private var pingSentAt: UInt64?
   /// Asked for a sign of life before it is sent on again.
-  private(set) var isAwaitingPing = false
+  var isAwaitingPing = false
   /// Open, with nothing in flight, and takes nothing since then; nil when it does.
   private var takesNothingSince: UInt64?
   /// It is closed for that: as little use as a connection that failed.
   private var tookNothing = false
 
-  init(openedAt: UInt64, limits: Limits) {
+  init(openedAt: UInt64, _ options: DeliverOptions) {
     self.openedAt = openedAt
-    self.limits = limits
+    self.options = options
   }
 
   // MARK: events
 
-  func connected(at now: UInt64) {
+  mutating func connected(at now: UInt64) {
     lastReceivedAt = now
     greetingAt = now
   }
 
-  func received(at now: UInt64) {
+  mutating func received(at now: UInt64) {
     lastReceivedAt = now
     pingSentAt = nil
     isAwaitingPing = false
   }
 
-  func sent(at now: UInt64) { lastSentAt = now }
+  mutating func sent(at now: UInt64) { lastSentAt = now }
 
   /// - Parameter isGivenUp: that says nothing of how long answers take.
-  func answered(sentAt: UInt64, isGivenUp: Bool, at now: UInt64) {
+  mutating func answered(sentAt: UInt64, isGivenUp: Bool, at now: UInt64) {
     lastAnswerAt = now
-    if !isGivenUp { times.answered(sentAt: sentAt, at: now) }
+    guard !isGivenUp else { return }
+    latestAnswered = max(latestAnswered, sentAt)
+    slowestAnswer = max(slowestAnswer, now &- sentAt)
   }
 
-  func pinged(at now: UInt64) { pingSentAt = now }
+  /// The first PING without an answer is the one that is waited for.
+  mutating func pinged(at now: UInt64) { pingSentAt = pingSentAt ?? now }
 
   // MARK: its use
 
@@ -84,35 +74,28 @@ final class ConnectionWatch {
   /// Nothing was sent on it.
   var isFresh: Bool { lastSentAt == 0 }
 
-  /// When it opened, was sent on or answered last.
-  var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
-
   /// It has been there for so long that how the one before it ended says nothing of this one's end.
-  func isLong(at now: UInt64) -> Bool { now &- openedAt >= ConnectionSlot.calmMemory }
+  func isLong(at now: UInt64) -> Bool { now &- openedAt >= ConnectionSlot.memory }
 
   /// Servers close such connections, and are in good order.
   func isIdle(at now: UInt64) -> Bool {
-    let isQuiet = isAwaitingPing || now &- lastUsedAt >= Self.idleGrace
-    return greetingAt > 0 && isQuiet && !tookNothing
+    let lastUsedAt = max(greetingAt, lastSentAt, lastAnswerAt)
+    let isQuiet = isAwaitingPing || now &- lastUsedAt >= Self.grace
+    return wasOpened && isQuiet && !tookNothing
   }
 
-  // MARK: before it is sent on
-
-  /// Whether it may be sent on after a quiet time. Something on the way may have dropped it without
-  /// a word, and pushes sent on it would wait for their time-out: it is asked first, and replaced
-  /// when it does not answer soon. Asked of an open connection with nothing in flight.
-  func checkLiveness(at now: UInt64) -> Liveness {
-    guard now &- lastReceivedAt > limits.idleBeforePing else { return .alive }
-    guard !isAwaitingPing else { return .awaited }
-    isAwaitingPing = true
-    defer { pingSentAt = pingSentAt ?? now }
-    return .unknown(ping: pingSentAt == nil)
+  /// After a quiet time something on the way may have dropped it without a word, and pushes sent on
+  /// it would wait for their time-out: it is asked first, and replaced when it does not answer.
+  func isDoubtful(at now: UInt64) -> Bool {
+    now &- lastReceivedAt > options.idleBeforePing.nanoseconds
   }
 
   // MARK: now and then
 
   /// No SETTINGS have come.
-  func isGreetingTooLong(at now: UInt64) -> Bool { now &- greetingAt > limits.connect }
+  func isGreetingTooLong(at now: UInt64) -> Bool {
+    now &- greetingAt > options.connectTimeout.nanoseconds
+  }
 
   /// No streams, no window, or a socket that takes no bytes; and pushes wait for it. Long enough
   /// for a server that only needs to breathe: another connection may find one that takes them.
@@ -120,38 +103,43 @@ final class ConnectionWatch {
   /// - Parameters:
   ///   - takes: it takes pushes, or has some in flight, or need not.
   ///   - isWaitedFor: pushes wait for a connection.
-  func takesNothing(takes: Bool, isWaitedFor: @autoclosure () -> Bool, at now: UInt64) -> Bool {
+  mutating func takesNothing(
+    takes: Bool, isWaitedFor: @autoclosure () -> Bool, at now: UInt64
+  ) -> Bool {
     guard !takes else {
       takesNothingSince = nil
       return false
     }
     let since = takesNothingSince ?? now
     takesNothingSince = since
-    tookNothing = isWaitedFor() && now &- since >= limits.replaced
+    tookNothing = isWaitedFor() && now &- since >= options.replacedAfter.nanoseconds
     return tookNothing
   }
 
-  /// One slow answer must not lengthen what is waited for good.
-  func fade() { times.fade() }
+  /// Called twice a second: one slow answer must not lengthen what is waited for good.
+  mutating func fade() { slowestAnswer -= slowestAnswer / Self.fading }
 
-  /// Whether a push without an answer is given up.
+  /// Whether a push without an answer is given up: after its time-out, or far later than any answer
+  /// has come, when the server has answered a push that was sent no sooner.
   ///
   /// - Parameters:
-  ///   - isForProbes: it went on a probe connection.
+  ///   - isForProbes: it went on a probe connection, where others wait for it.
   ///   - wereOthersAccepted: the route's server has taken others since it was sent.
   func isOverdue(
     sentAt: UInt64, isForProbes: Bool = false, at now: UInt64,
     wereOthersAccepted: @autoclosure () -> Bool = false
   ) -> Bool {
-    if now &- sentAt > limits.request { return true }
-    if times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver) { return true }
-    return isForProbes && times.isLong(since: sentAt, at: now, shortest: limits.passedOver)
-      && lives(since: sentAt) && wereOthersAccepted()
+    let elapsed = now &- sentAt
+    if elapsed > options.requestTimeout.nanoseconds { return true }
+    guard elapsed > max(options.passedOverAfter.nanoseconds, Self.tolerance &* slowestAnswer)
+    else { return false }
+    if latestAnswered >= sentAt { return true }
+    return isForProbes && lives(since: sentAt) && wereOthersAccepted()
   }
 
   /// Some bytes have come, whatever they were, well after that.
   private func lives(since sentAt: UInt64) -> Bool {
-    lastReceivedAt > 0 && lastReceivedAt >= sentAt &+ Self.heldUpAfter
+    lastReceivedAt > 0 && lastReceivedAt >= sentAt &+ Self.grace
   }
 
   /// Whether a push that is given up says nothing against its connection: that has answered others
@@ -161,80 +149,30 @@ final class ConnectionWatch {
   }
 
   /// Nothing has been sent on it for a while, and what was has no answer.
-  func isHeldUp(at now: UInt64) -> Bool {
-    now &- max(lastSentAt, lastAnswerAt) > Self.heldUpAfter
-  }
+  func isHeldUp(at now: UInt64) -> Bool { now &- max(lastSentAt, lastAnswerAt) > Self.grace }
 
-  /// The resets of pushes that were given up have not even left.
-  func isBlocked(for age: UInt64) -> Bool { age > limits.request + limits.ping }
-
+  /// Whether the connection lives.
   /// - Parameters:
-  ///   - unanswered: pushes that have just been given up.
+  ///   - hasGivenUp: pushes have just been given up.
   ///   - longest: for so long one has been in flight.
-  ///   - isHeldUp: a probe waits for an answer. Does the connection live?
+  ///   - isHeldUp: a probe waits for an answer.
   func judge(
-    unanswered: Int, longest: UInt64, isHeldUp: Bool = false, at now: UInt64
+    hasGivenUp: Bool, longest: UInt64, isHeldUp: Bool = false, at now: UInt64
   ) -> Verdict {
-    if longest > limits.request {
-      // It may well answer PINGs: a connection that answers no request is of no use.
-      if now &- max(lastAnswerAt, openedAt) > limits.request {
-        return .close(reason: "no answer to any push")
-      }
-      if isBlocked(for: longest) {
-        return .close(reason: "it takes nothing of what it is sent")
-      }
+    let requestTimeout = options.requestTimeout.nanoseconds
+    // It may well answer PINGs: a connection that answers no request is of no use.
+    if longest > requestTimeout, now &- max(lastAnswerAt, openedAt) > requestTimeout {
+      return .close(reason: "no answer to any push")
     }
     if let pingSentAt {
-      return now &- pingSentAt > limits.ping ? .close(reason: "no answer to PING") : .none
+      return now &- pingSentAt > options.pingTimeout.nanoseconds
+        ? .close(reason: "no answer to PING") : .none
     }
-    let isToBeAsked = isHeldUp && !lives(since: lastSentAt)
-    return unanswered > 0 || isToBeAsked || now &- lastReceivedAt > limits.pingInterval
+    let isToBeAsked = hasGivenUp || (isHeldUp && !lives(since: lastSentAt))
+    return isToBeAsked || now &- lastReceivedAt > options.pingInterval.nanoseconds
       ? .ping : .none
   }
 
   /// Nothing at all was answered since then.
   func isSilent(since time: UInt64) -> Bool { lastAnswerAt < time }
-}
-
-extension ConnectionWatch.Limits {
-  init(_ options: DeliverOptions) {
-    self.init(
-      connect: options.connectTimeout.nanoseconds, request: options.requestTimeout.nanoseconds,
-      passedOver: options.passedOverAfter.nanoseconds, ping: options.pingTimeout.nanoseconds,
-      pingInterval: options.pingInterval.nanoseconds,
-      idleBeforePing: options.idleBeforePing.nanoseconds,
-      replaced: options.replacedAfter.nanoseconds)
-  }
-}
-
-/// The time that answers take on one connection. A push is passed over when the server has answered
-/// others that were sent no sooner, and this one not, for far longer than any answer has taken. A
-/// pure machine; times are monotonic nanoseconds.
-struct AnswerTimes {
-  /// This part of the slowest answer's time is forgotten with each tick: half of it in ten seconds.
-  private static let fading: UInt64 = 32
-  /// So many times the slowest answer's time.
-  private static let tolerance: UInt64 = 3
-
-  /// When the latest of the answered pushes was sent.
-  private var latestAnswered: UInt64 = 0
-  private var slowest: UInt64 = 0
-
-  mutating func answered(sentAt: UInt64, at now: UInt64) {
-    latestAnswered = max(latestAnswered, sentAt)
-    slowest = max(slowest, now &- sentAt)
-  }
-
-  /// Called twice a second: one slow answer must not lengthen what is waited for good.
-  mutating func fade() { slowest -= slowest / Self.fading }
-
-  /// - Parameter shortest: no push is passed over sooner.
-  func isPassedOver(sentAt: UInt64, at now: UInt64, shortest: UInt64) -> Bool {
-    latestAnswered >= sentAt && isLong(since: sentAt, at: now, shortest: shortest)
-  }
-
-  /// Far longer than any answer has taken.
-  func isLong(since sentAt: UInt64, at now: UInt64, shortest: UInt64) -> Bool {
-    now &- sentAt > max(shortest, Self.tolerance &* slowest)
-  }
 }

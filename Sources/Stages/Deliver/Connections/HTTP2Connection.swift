@@ -4,35 +4,42 @@ import Model
 import Transport
 
 /// One HTTP/2 connection with the pushes in flight on it: joins transport, session and slots. It
-/// reports to its route's pool and judges, which decide. Confined to its lane's loop.
+/// ends its pushes as answered, given up or lost; its route's pool and judges decide what follows.
+/// Confined to its lane's loop.
 final class HTTP2Connection: PushConnection {
   private let context: RouteContext
   private unowned let pool: ConnectionPool
-  private let loop: EventLoop
+  private let answers: AnswerJudge
+  private let losses: LossJudge
+  /// It is a probe connection.
+  private let isForProbes: Bool
   private(set) var transport: Connection?
   private var session: HTTP2ClientSession?
   private var machine = ConnectionMachine()
+  private var watch: ConnectionWatch
   private let slots: StreamSlots
   private let requests: RequestSender
-  private let ends: StreamEnds
-  private let watch: ConnectionWatch
   private var hasWork = false
   private(set) var shown: any ShownCredentials
+  private(set) var cut = StreamCut()
   private var wasAskedForCalm = false
+  /// Pushes that were answered.
+  private var answered = 0
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
-  /// It is a probe connection.
-  private let isForProbes: Bool
+  /// Named by the server's GOAWAY: it looks at the streams up to this one.
+  private var lastStreamTaken: Int32?
 
   init(
     _ context: RouteContext, isForProbes: Bool, pool: ConnectionPool, answers: AnswerJudge,
     losses: LossJudge
   ) throws(HTTP2Error) {
     self.context = context
-    loop = context.loop
     self.pool = pool
+    self.answers = answers
+    self.losses = losses
     self.isForProbes = isForProbes
-    watch = ConnectionWatch(openedAt: loop.now, limits: .init(context.options))
+    watch = ConnectionWatch(openedAt: context.loop.now, context.options)
     slots = StreamSlots(
       capacity: isForProbes ? ProbeQueue.most : context.options.streamsPerConnection)
     shown = context.account.makeShownCredentials()
@@ -40,9 +47,6 @@ final class HTTP2Connection: PushConnection {
       slots: slots,
       writer: try context.account.makeRequestWriter(
         authority: context.target.endpoint.authority, slots: slots.capacity))
-    ends = StreamEnds(
-      context, slots: slots, watch: watch, judge: answers, losses: losses,
-      isForProbes: isForProbes)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = slots.capacity
     sessionOptions.keptBodyBytes = context.account.keptBodyBytes
@@ -55,10 +59,10 @@ final class HTTP2Connection: PushConnection {
     transport?.connect()
   }
 
+  private var now: UInt64 { context.loop.now }
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { slots.inFlight }
-  var wasSentAway: Bool { ends.wasSentAway }
-  var cut: StreamCut { ends.cut }
+  var wasSentAway: Bool { lastStreamTaken != nil }
 
   var capacity: Int {
     guard machine.phase == .open, let session, let transport else { return 0 }
@@ -67,22 +71,20 @@ final class HTTP2Connection: PushConnection {
 
   var streams: Int { machine.phase == .open ? session.map(requests.streams) ?? 0 : 0 }
 
-  func hasWindow() -> Bool { session.map(requests.hasWindow) ?? false }
-
   func isAlive(at now: UInt64) -> Bool {
-    guard machine.phase == .open, slots.inFlight == 0 else { return true }
-    switch watch.checkLiveness(at: now) {
-    case .alive: return true
-    case .awaited: return false
-    case .unknown(let ping):
-      if ping { session?.ping() }
-      hasWork = true
-      loop.schedule(after: context.options.livenessTimeout) { [weak self] in
-        guard let self, watch.isAwaitingPing, machine.phase == .open else { return }
-        close(.silent, "no answer to PING after a quiet time")
-      }
-      return false
+    guard machine.phase == .open, slots.inFlight == 0, watch.isDoubtful(at: now) else {
+      return true
     }
+    guard !watch.isAwaitingPing else { return false }
+    watch.isAwaitingPing = true
+    session?.ping()
+    watch.pinged(at: now)
+    hasWork = true
+    context.loop.schedule(after: context.options.livenessTimeout) { [weak self] in
+      guard let self, watch.isAwaitingPing, machine.phase == .open else { return }
+      handle(.silent, "no answer to PING after a quiet time")
+    }
+    return false
   }
 
   // MARK: sending
@@ -110,7 +112,7 @@ final class HTTP2Connection: PushConnection {
     do {
       try requests.write(session, to: transport)
     } catch {
-      return lose("\(error)")
+      return handle(.lost, "\(error)")
     }
     transport.flush()
     if session.hasEnded { settleEnded() }
@@ -118,16 +120,74 @@ final class HTTP2Connection: PushConnection {
 
   func flushIfNeeded() { if hasWork { flush() } }
 
+  // MARK: answers
+
+  /// Judges the streams that ended.
+  private func settleEnded() {
+    guard let session else { return }
+    var accepted = answers.begin()
+    while let ended = session.nextEnded() {
+      guard let item = slots.empty(ended.slot) else { continue }
+      if ended.status != 0 {
+        answered += 1
+        watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: now)
+      }
+      guard ended.status != 200 else {
+        answers.accepted(item.push, sentAt: item.sentAt, &accepted)
+        continue
+      }
+      // A failure may change the rate: those that came before are judged by the one before.
+      answers.note(accepted)
+      if ended.status == 0 { settleUnanswered(item, ended) } else { settleRefused(item, ended) }
+      accepted = answers.begin()
+    }
+    answers.note(accepted)
+    closeWhenDrained()
+  }
+
+  private func settleRefused(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
+    let retryAfter = ended.content?.value(of: RetryAfter.fieldName)?.withUnsafeBytes {
+      RetryAfter.parse($0, now: context.options.wallClock())
+    }
+    let disposition = answers.answered(
+      item.push, status: ended.status, body: ended.content?.body ?? [],
+      isWhole: ended.errorCode == 0, retryAfter: retryAfter, on: self, item)
+    if case .setAside = disposition { cut.rejected(answers: answered, at: now) }
+  }
+
+  private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
+    // We gave it up before the server had it.
+    let isUntouched = !ended.wasSent || (item.isReset && !ended.wasWhole)
+    if isUntouched {
+      answers.requeue(item.push)
+    } else if isBeyondLast(item.stream) {
+      answers.requeueUnprocessed(item.push)
+    } else if item.isReset {
+      let isWell = watch.isWell(since: item.sentAt, isForProbes: isForProbes)
+      losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
+    } else {
+      if ended.errorCode == HTTP2ErrorCode.enhanceYourCalm { answers.calm(sentAt: item.sentAt) }
+      answers.reset(
+        item.push, isRefused: ended.errorCode == HTTP2ErrorCode.refusedStream,
+        wasOnItsWay: cut.wasOnItsWay(sentAt: item.sentAt), sentAt: item.sentAt)
+    }
+  }
+
+  /// A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
+  private func isBeyondLast(_ stream: Int32) -> Bool {
+    lastStreamTaken.map { stream > $0 } ?? false
+  }
+
   // MARK: its end
 
   func retire(_ reason: String) {
-    perform(machine.handle(.retire), reason)
+    handle(.retire, reason)
     closeWhenDrained()
   }
 
   func stop() {
     if slots.inFlight == 0 { sendGoAway() }
-    close(.stop, "stopping")
+    handle(.stop, "stopping")
   }
 
   /// Tells the server that no request follows (RFC 9113, section 6.8). Only when nothing is in
@@ -138,41 +198,64 @@ final class HTTP2Connection: PushConnection {
     flush()
   }
 
-  private func lose(_ reason: String) { close(.lost, reason) }
-
-  func close(_ event: ConnectionMachine.Event, _ reason: String) {
-    perform(machine.handle(event), reason)
-  }
-
   private func closeWhenDrained() {
     guard machine.phase == .draining, slots.inFlight == 0 else { return }
     sendGoAway()
-    perform(machine.handle(.drained), "drained")
+    handle(.drained, "drained")
   }
 
-  private func perform(_ action: ConnectionMachine.Action, _ reason: String) {
+  func handle(_ event: ConnectionMachine.Event, _ reason: String) {
+    let action = machine.handle(event)
     switch action {
     case .none: return
     case .becomeReady: pool.ready(self)
     case .replace: pool.replace(self, reason: reason)
     case .closeAndReplace, .close:
       transport?.close()
-      if let goAway = session?.takeGoAway() {
-        ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
-      }
+      takeGoAway()
       settleEnded()
       orphans = slots.inFlight
-      let lost = ends.takeOrphans(session)
+      let lost = takeOrphans()
       session = nil
       transport = nil
       pool.closed(self, orphans: lost, mustReplace: action == .closeAndReplace, reason: reason)
     }
   }
 
-  private func settleEnded() {
-    guard let session else { return }
-    ends.settle(session, on: self)
-    closeWhenDrained()
+  /// - Returns: why the server goes away; nil when it does not.
+  @discardableResult
+  private func takeGoAway() -> String? {
+    guard let goAway = session?.takeGoAway() else { return nil }
+    wasAskedForCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
+    if wasAskedForCalm { answers.calm(sentAt: watch.lastSentAt) }
+    lastStreamTaken = goAway.lastStreamID
+    cut.wentAway(answers: answered, at: now)
+    return context.account.reason(ofGoAway: goAway.debug)
+      ?? "GOAWAY, error code \(goAway.errorCode)"
+  }
+
+  /// Takes out the pushes in flight when the connection is closed, but for those that are known to
+  /// have been taken, or never to have been processed.
+  private func takeOrphans() -> [ReadyPush] {
+    var accepted = answers.begin()
+    defer { answers.note(accepted) }
+    return slots.occupied.compactMap { slot in
+      let status = session?.status(of: slot) ?? 0
+      let hasLeft = session?.hasLeft(slot: slot) ?? true
+      guard let item = slots.empty(slot) else { return nil }
+      if status != 0 { answered += 1 }
+      if status == 200 {
+        // The stream's end alone was lost, and the server has the push.
+        answers.accepted(item.push, sentAt: item.sentAt, &accepted)
+      } else if !hasLeft {
+        answers.requeue(item.push)
+      } else if isBeyondLast(item.stream) {
+        answers.requeueUnprocessed(item.push)
+      } else {
+        return item.push
+      }
+      return nil
+    }
   }
 
   // MARK: now and then
@@ -180,42 +263,77 @@ final class HTTP2Connection: PushConnection {
   /// Gives up on streams without an answer and asks a quiet server for a sign of life.
   func tick(now: UInt64) {
     if machine.phase == .greeting, watch.isGreetingTooLong(at: now) {
-      close(.silent, "no SETTINGS after the TLS handshake")
-      return
+      return handle(.silent, "no SETTINGS after the TLS handshake")
     }
-    guard machine.phase == .open || machine.phase == .draining, let session else { return }
+    guard machine.phase == .open || machine.phase == .draining else { return }
     let takes = machine.phase != .open || slots.inFlight > 0 || capacity > 0
     if watch.takesNothing(takes: takes, isWaitedFor: pool.hasWaitingPushes, at: now) {
-      close(.silent, "open, but it took no pushes")
-      return
+      return handle(.silent, "open, but it took no pushes")
     }
     watch.fade()
-    let givenUp = ends.giveUpOverdue(session, at: now)
-    if givenUp.unanswered > 0 {
-      context.report(.unanswered(context.target.endpoint, pushes: givenUp.unanswered))
-    }
-    let verdict = watch.judge(
-      unanswered: givenUp.count, longest: givenUp.longest, isHeldUp: isHeldUp(at: now), at: now)
-    switch verdict {
+    let (givenUp, longest) = giveUpOverdue(at: now)
+    let isHeldUp = isForProbes && slots.inFlight > 0 && watch.isHeldUp(at: now)
+    switch watch.judge(hasGivenUp: givenUp > 0, longest: longest, isHeldUp: isHeldUp, at: now) {
     case .none: break
     case .ping:
-      session.ping()
+      session?.ping()
       watch.pinged(at: now)
-    case .close(let reason): return close(.silent, reason)
+    case .close(let reason): return handle(.silent, reason)
     }
     flush()
   }
 
-  func oldestProbe(of topic: String) -> UInt64? { ends.oldestProbe(of: topic) }
+  /// Gives up on streams without an answer.
+  /// - Returns: how many, and for how long one has been in flight.
+  private func giveUpOverdue(at now: UInt64) -> (count: Int, longest: UInt64) {
+    var (count, unanswered, longest) = (0, 0, UInt64(0))
+    for slot in slots.occupied {
+      guard let item = slots[slot] else { continue }
+      longest = max(longest, now &- item.sentAt)
+      guard !item.isReset,
+        watch.isOverdue(
+          sentAt: item.sentAt, isForProbes: isForProbes, at: now,
+          wereOthersAccepted: losses.wereOthersAccepted(since: item.sentAt))
+      else { continue }
+      slots.setReset(slot)
+      session?.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
+      count += 1
+      // One whose answer has begun, and does not end, is not always sent again.
+      if session?.status(of: slot) == 0 { unanswered += 1 }
+    }
+    reportUnanswered(unanswered)
+    return (count, longest)
+  }
+
+  private func reportUnanswered(_ pushes: Int) {
+    guard pushes > 0 else { return }
+    context.report(.unanswered(context.target.endpoint, pushes: pushes))
+  }
+
+  func oldestProbe(of topic: String) -> UInt64? {
+    guard slots.inFlight > 0 else { return nil }
+    return slots.occupied.compactMap { slots[$0] }
+      .filter { $0.push.isProbe && $0.push.topic == topic }.map(\.sentAt).min()
+  }
 
   /// Gives up on pushes of a topic that ask here whether credentials are taken: others ask. Where
   /// nothing at all is answered they do so on another connection.
   /// - Returns: how many.
   func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int {
     guard let session, slots.inFlight > 0 else { return 0 }
-    let (count, latest) = ends.giveUpProbes(of: topic, sentBefore: time, session)
+    var latest: UInt64 = 0
+    var count = 0
+    for slot in slots.occupied {
+      guard let item = slots[slot], item.push.isProbe, !item.isReset, item.push.topic == topic,
+        item.sentAt <= time
+      else { continue }
+      slots.giveUpProbe(slot)
+      session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
+      latest = max(latest, item.sentAt)
+      count += 1
+    }
     guard count > 0 else { return 0 }
-    context.report(.unanswered(context.target.endpoint, pushes: count))
+    reportUnanswered(count)
     if watch.isSilent(since: latest) {
       retire("no answer to pushes that ask whether credentials are taken")
     }
@@ -223,29 +341,29 @@ final class HTTP2Connection: PushConnection {
     return count
   }
 
-  private func isHeldUp(at now: UInt64) -> Bool {
-    isForProbes && slots.inFlight > 0 && watch.isHeldUp(at: now)
-  }
-
   // MARK: its use
 
   var openedAt: UInt64 { watch.openedAt }
   var wasOpened: Bool { watch.wasOpened }
   var isFresh: Bool { watch.isFresh }
-  var lastUsedAt: UInt64 { watch.lastUsedAt }
 
   func end(at now: UInt64) -> ConnectionSlot.End {
     guard !wasAskedForCalm else { return .calm(wasLong: watch.isLong(at: now)) }
-    let carried = ends.carried(session)
-    guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
-    return orphans == 0 && watch.isIdle(at: now) ? .idle : .carried(carried)
+    guard slots.inFlight > 0 || orphans > 0 || !watch.isIdle(at: now) else { return .idle }
+    // Those in flight will be answered, as far as is known.
+    let taken = slots.occupied.count { slot in
+      if let session, session.status(of: slot) != 0 { return true }
+      guard let item = slots[slot], let last = lastStreamTaken else { return false }
+      return item.stream <= last
+    }
+    return .carried(answered + taken)
   }
 }
 
 extension HTTP2Connection: ConnectionDelegate {
   func connectionOpened(_ connection: Connection) {
-    watch.connected(at: loop.now)
-    perform(machine.handle(.opened), "")
+    watch.connected(at: now)
+    handle(.opened, "")
     flush()
   }
 
@@ -253,24 +371,19 @@ extension HTTP2Connection: ConnectionDelegate {
     guard let session else { return }
     guard !session.isFlooded else {
       // It reads no answers of ours either: closing is all that is left.
-      return lose("the server sends too many frames for nothing, and reads none")
+      return handle(.lost, "the server sends too many frames for nothing, and reads none")
     }
-    watch.received(at: loop.now)
+    watch.received(at: now)
     do {
       try session.receive(bytes)
     } catch {
-      return lose("\(error)")
+      return handle(.lost, "\(error)")
     }
     if session.takeSettingsChange() {
-      ends.limited(to: session.remoteMaxConcurrentStreams)
-      perform(machine.handle(.settings), "")
+      cut.limited(to: min(session.remoteMaxConcurrentStreams, slots.capacity), at: now)
+      handle(.settings, "")
     }
-    if let goAway = session.takeGoAway() {
-      ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
-      wasAskedForCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
-      let reason = context.account.reason(ofGoAway: goAway.debug)
-      perform(machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
-    }
+    if let reason = takeGoAway() { handle(.goAway, reason) }
     settleEnded()
     hasWork = true
     context.signals.schedulePump()
@@ -283,6 +396,6 @@ extension HTTP2Connection: ConnectionDelegate {
   }
 
   func connectionClosed(_ connection: Connection, error: TransportError?) {
-    lose(error.map { "\($0)" } ?? "the server closed the connection")
+    handle(.lost, error.map { "\($0)" } ?? "the server closed the connection")
   }
 }

@@ -10,7 +10,6 @@ package protocol PushConnection: AnyObject {
   var capacity: Int { get }
   /// Pushes that may be in flight on it at a time; 0: it is not open.
   var streams: Int { get }
-  func hasWindow() -> Bool
   /// Whether it may be sent on after a quiet time; if not it is asked for a sign of life.
   func isAlive(at now: UInt64) -> Bool
   /// Hands pushes over, as many as it takes. Only when there is capacity.
@@ -28,7 +27,7 @@ package protocol PushConnection: AnyObject {
   /// Takes no new pushes and closes when those in flight have their outcome.
   func retire(_ reason: String)
   func stop()
-  func close(_ event: ConnectionMachine.Event, _ reason: String)
+  func handle(_ event: ConnectionMachine.Event, _ reason: String)
   func tick(now: UInt64)
 
   /// When the first push in flight was sent that asks whether credentials are taken for a topic.
@@ -39,8 +38,7 @@ package protocol PushConnection: AnyObject {
   var wasOpened: Bool { get }
   /// Nothing was sent on it.
   var isFresh: Bool { get }
-  var lastUsedAt: UInt64 { get }
-  /// Asked when it takes no more pushes.
+  /// What its end would be, or is, by what it was used for.
   func end(at now: UInt64) -> ConnectionSlot.End
 }
 

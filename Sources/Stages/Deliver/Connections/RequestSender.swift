@@ -29,10 +29,6 @@ package final class RequestSender {
     min(slots.capacity, session.remoteMaxConcurrentStreams)
   }
 
-  func hasWindow(_ session: HTTP2ClientSession) -> Bool {
-    session.remoteConnectionWindow > unwrittenBodyBytes
-  }
-
   /// Why it took no more of a run.
   package enum End {
     case allSent

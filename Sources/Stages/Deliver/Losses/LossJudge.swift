@@ -3,16 +3,11 @@ import Model
 
 /// Judges pushes that were in flight on a lost connection, by `LossRule`.
 final class LossJudge {
-  /// Nanoseconds between two notices of losses.
-  private static let reportInterval: UInt64 = 10_000_000_000
   /// Nanoseconds.
   private static let longestForOthers: UInt64 = 8_000_000_000
 
   private let context: RouteContext
   private let waiting: RouteWaiting
-  /// Since the last notice: one at once, and those that follow soon together.
-  private var unreported = (connections: 0, pushes: 0, reason: "")
-  private var reportedAt: UInt64?
 
   init(_ context: RouteContext, waiting: RouteWaiting) {
     self.context = context
@@ -21,51 +16,34 @@ final class LossJudge {
 
   /// A connection has ended, with these in flight.
   func lost(_ connection: any PushConnection, _ orphans: [ReadyPush], reason: String) {
+    guard !orphans.isEmpty else { return }
     if orphans.contains(where: { $0.history.losses == 0 }) {
       context.traffic.lost(openedAt: connection.openedAt, at: context.loop.now)
     }
-    if !orphans.isEmpty {
-      unreported.connections += 1
-      unreported.pushes += orphans.count
-      unreported.reason = reason
-    }
-    report()
-    lost(orphans)
+    context.report(.lost(context.target.endpoint, pushes: orphans.count, reason: reason))
+    for push in orphans { lost(push) }
   }
 
-  /// Reports losses to operators; called now and then, and at a loss.
-  func report() {
-    let now = context.loop.now
-    guard unreported.connections > 0 else { return }
-    if let reportedAt, now &- reportedAt < Self.reportInterval { return }
-    context.report(
-      .lost(
-        context.target.endpoint, connections: unreported.connections, pushes: unreported.pushes,
-        reason: unreported.reason))
-    unreported = (0, 0, "")
-    reportedAt = now
-  }
-
-  /// They were in flight when their connection was lost, or one was never answered there.
-  private func lost(_ pushes: [ReadyPush]) {
-    for push in pushes.map(context.queue.back) where !push.isAbandoned {
-      if waiting.isLeaving {
-        // While the worker leaves it leaves its segment, as what may have arrived.
-        leave(push)
-      } else if push.loss.isGivenUp {
-        waitForOthers(push)
-      } else {
-        divide(push)
-      }
+  /// It was in flight when its connection was lost, or was never answered there.
+  private func lost(_ push: ReadyPush) {
+    var push = context.queue.back(push)
+    guard !push.isAbandoned else { return }
+    if waiting.isLeaving {
+      // We gave it up, which speaks against nothing; and it may have arrived.
+      push.history.mayHaveArrived = true
+      waiting.postpone(push)
+    } else if push.loss.isGivenUp {
+      waitForOthers(push)
+    } else {
+      divide(push)
     }
   }
 
   private func divide(_ push: ReadyPush) {
-    let loss = LossRule.Loss(
-      isAlone: push.loss.isAlone, wasInTurn: push.loss.goesInTurn,
-      wereOthersAccepted: wereOthersAccepted(since: push.loss.lastAt))
     var push = push
-    let (losses, verdict) = LossRule.judge(loss, losses: Int(push.history.losses))
+    let (losses, verdict) = LossRule.judge(
+      push.loss, losses: Int(push.history.losses),
+      wereOthersAccepted: wereOthersAccepted(since: push.loss.lastAt))
     push.history.countLoss(all: losses)
     push.loss.lastAt = context.loop.now
     push.loss.isAlone = false
@@ -82,7 +60,7 @@ final class LossJudge {
   /// A push was given up.
   /// - Parameter isWell: the connection answered others meanwhile, or showed that it lives.
   func gaveUp(_ push: ReadyPush, sentAt: UInt64, isWell: Bool) {
-    guard !waiting.isLeaving, !push.loss.isGivenUp, isWell else { return lost([push]) }
+    guard !waiting.isLeaving, !push.loss.isGivenUp, isWell else { return lost(push) }
     var push = context.queue.back(push)
     guard !push.isAbandoned else { return }
     // Where nobody is answered, it is the server and not the push. Others need not be taken for
@@ -100,15 +78,8 @@ final class LossJudge {
   private func waitForOthers(_ push: ReadyPush) {
     var push = push
     push.loss = LossTrace(lastAt: context.loop.now)
-    push.history.countLoss(all: LossRule.judge(.init(), losses: Int(push.history.losses)).losses)
+    push.history.countLoss(all: min(Int(push.history.losses) + 1, LossRule.most - 1))
     let answerTime = context.queue.topic(named: push.topic).gate.answerTime
     waiting.park(push, until: context.loop.now &+ min(answerTime, Self.longestForOthers))
-  }
-
-  /// We gave it up, which speaks against nothing; and it may have arrived.
-  private func leave(_ push: ReadyPush) {
-    var push = push
-    push.history.mayHaveArrived = true
-    waiting.postpone(push)
   }
 }

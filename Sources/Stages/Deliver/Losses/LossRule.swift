@@ -16,17 +16,8 @@ enum LossRule {
   static let alone = 3
   /// The count of a silence, when the connection was well, in hundredths of a try: three end a
   /// push.
-  static let silence: UInt16 = 334
+  static let silence = mostSuspicion / 3 + 1
   static let mostSuspicion = 10 * PushHistory.wholeTry
-
-  struct Loss: Equatable {
-    /// Nothing else had been sent on the connection.
-    var isAlone = false
-    /// It went in ordinary traffic though it had been lost before.
-    var wasInTurn = false
-    /// Since the push was lost before.
-    var wereOthersAccepted = false
-  }
 
   enum Verdict: Equatable {
     /// It goes on a probe connection.
@@ -38,10 +29,14 @@ enum LossRule {
     case reject
   }
 
-  /// - Parameter losses: of the push before, as its history counts them.
-  static func judge(_ loss: Loss, losses: Int) -> (losses: Int, verdict: Verdict) {
-    guard loss.isAlone || loss.wasInTurn else { return (min(losses + 1, most - 1), .probe) }
-    let isCause = loss.isAlone && loss.wereOthersAccepted
+  /// - Parameters:
+  ///   - losses: of the push before, as its history counts them.
+  ///   - wereOthersAccepted: since the push was lost before.
+  static func judge(
+    _ loss: LossTrace, losses: Int, wereOthersAccepted: Bool
+  ) -> (losses: Int, verdict: Verdict) {
+    guard loss.isAlone || loss.goesInTurn else { return (min(losses + 1, most - 1), .probe) }
+    let isCause = loss.isAlone && wereOthersAccepted
     let counted = min(losses + (isCause ? alone : 1), most)
     guard counted < most else { return (counted, .reject) }
     return (counted, isCause ? .probe : .backOff(tries: counted + 2))

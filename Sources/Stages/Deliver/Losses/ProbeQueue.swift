@@ -5,32 +5,31 @@ import Model
 /// go on probe connections: those that were lost once with some others, then with fewer, then alone
 /// on a new connection. Who was lost least goes first. Its bound is the route's, `waitingPushes`.
 struct ProbeQueue {
-  /// Pushes that go together after so many losses. With a push for which a server closes
-  /// connections nine others are sent once more than they need be. Larger groups resend more; with
-  /// smaller ones it takes longer to resend what a server lost that restarted.
-  static let together = [1: 8, 2: 3]
-  static let most = together.values.max() ?? 1
+  /// How many go together that were lost once, twice, or more often. With a push for which a server
+  /// closes connections nine others are sent once more than they need be. Larger groups resend
+  /// more; with smaller ones it takes longer to resend what a server lost that restarted.
+  private static let sizes = [most, 3, 1]
+  static let most = 8
 
-  /// By the size of their groups, the largest first.
-  private var queues: [(size: Int, pushes: Queue<ReadyPush>)] =
-    (together.values.sorted(by: >) + [1]).map { ($0, Queue()) }
+  /// One for each size.
+  private var queues = sizes.map { _ in Queue<ReadyPush>() }
 
-  var count: Int { queues.reduce(0) { $0 + $1.pushes.count } }
+  var count: Int { queues.reduce(0) { $0 + $1.count } }
+  /// The queue of those that go next.
+  private var first: Int? { queues.firstIndex { !$0.isEmpty } }
 
   mutating func append(_ push: ReadyPush) {
-    let size = Self.together[Int(push.history.losses)] ?? 1
-    let index = queues.firstIndex { $0.size == size } ?? queues.count - 1
-    queues[index].pushes.append(push)
+    queues[min(max(Int(push.history.losses), 1), queues.count) - 1].append(push)
   }
 
   /// Whether the next goes alone.
-  var isNextAlone: Bool { queues.first { !$0.pushes.isEmpty }?.size == 1 }
+  var isNextAlone: Bool { first == queues.count - 1 }
 
   /// The next that go together.
   mutating func next(atMost limit: Int) -> [ReadyPush] {
-    guard let index = queues.firstIndex(where: { !$0.pushes.isEmpty }) else { return [] }
+    guard let first else { return [] }
     var group: [ReadyPush] = []
-    while group.count < min(queues[index].size, limit), let push = queues[index].pushes.popFirst() {
+    while group.count < min(Self.sizes[first], limit), let push = queues[first].popFirst() {
       group.append(push)
     }
     return group
@@ -38,8 +37,8 @@ struct ProbeQueue {
 
   mutating func take(where isWanted: (ReadyPush) -> Bool) -> [ReadyPush] {
     var taken: [ReadyPush] = []
-    for index in queues.indices where !queues[index].pushes.isEmpty {
-      queues[index].pushes.remove { push in
+    for index in queues.indices {
+      queues[index].remove { push in
         guard isWanted(push) else { return false }
         taken.append(push)
         return true

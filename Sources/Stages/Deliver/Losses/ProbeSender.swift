@@ -48,7 +48,7 @@ final class ProbeSender {
 
   private func sendGroup(on connection: any PushConnection, _ round: PushSender.Round) {
     guard waiting.probes.count > 0, connection.inFlight == 0, connection.capacity > 0,
-      connection.isAlive(at: round.now), connection.hasWindow()
+      connection.isAlive(at: round.now)
     else { return }
     // A connection that has carried others may be about to be closed for their sake.
     guard connection.isFresh || !waiting.probes.isNextAlone else {
@@ -72,7 +72,7 @@ final class ProbeSender {
       let opensAt = push.history.refusals > 0 ? topic.gate.opensAt ?? 0 : 0
       return waiting.park(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
     }
-    guard connection.hasWindow() else { return waiting.probes.append(push) }
+    guard connection.capacity > 0 else { return waiting.probes.append(push) }
     // It never stood in the topic's queue, so that `unsent` does not count it.
     var probe = push
     probe.isFirst = false

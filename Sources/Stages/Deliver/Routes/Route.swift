@@ -149,9 +149,8 @@ final class Route {
     for connection in pool.slots.all { connection.tick(now: now) }
     if credentials.isWatching { credentials.askElsewhere(than: pool.slots.all, at: now) }
     traffic.forget(at: now)
-    losses.report()
     pool.closeIdle(now)
-    pool.openDue()
+    pool.openMissing()
     waiting.expire()
     if queue.isOpen, queue.sendableCount(at: now) == 0 { traffic.rests(at: now) }
     updateOpenness()
