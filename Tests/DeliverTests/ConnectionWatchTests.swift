@@ -217,8 +217,6 @@ import Testing
     new.connected(at: 5)
     #expect(new.wasOpened && new.isFresh)
     new.sent(at: 7)
-    #expect(!new.isFresh && new.isSilent(since: 7))
-    new.answered(sentAt: 7, isGivenUp: false, at: 9)
-    #expect(!new.isSilent(since: 9) && new.isSilent(since: 10))
+    #expect(!new.isFresh)
   }
 }

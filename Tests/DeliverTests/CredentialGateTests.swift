@@ -138,31 +138,6 @@ import Testing
     gate.probeSent(at: 2 * pause)
     #expect(gate.taken() && gate.isOpen)
   }
-
-  @Test func whoHasNoAnswerMakesRoomForOthersWhoMayTakeLonger() {
-    let gate = Gate()
-    let first = CredentialGate.firstAnswerTime
-    #expect(gate.answerTime == first)
-    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
-    for _ in 0..<4 { gate.probeSent() }
-    #expect(!gate.allows(at: first, hasUntried: true))
-    gate.probesGivenUp(0)
-    #expect(gate.answerTime == first && !gate.allows(at: first, hasUntried: true))
-    gate.probesGivenUp(3)
-    #expect(gate.answerTime == 2 * first)
-    for _ in 0..<3 {
-      #expect(gate.allows(at: first, hasUntried: true))
-      gate.probeSent(at: first)
-    }
-    #expect(!gate.allows(at: first, hasUntried: true))
-    for _ in 0..<10 { gate.probesGivenUp(1) }
-    #expect(gate.answerTime == 16 * first)
-    // Whatever is answered: the server answers again.
-    #expect(gate.refused(refusals: 1, at: 1, hold: hold) == .wait)
-    #expect(gate.answerTime == first)
-    gate.probesGivenUp(1)
-    #expect(gate.taken() && gate.answerTime == first)
-  }
 }
 
 /// The machine behind a reference, since an expectation calls nothing that changes a value.
@@ -178,8 +153,6 @@ private final class Gate {
     machine.allows(at: now, hasUntried: hasUntried)
   }
   func probeSent(at now: UInt64 = 0) { machine.probeSent(at: now) }
-  var answerTime: UInt64 { machine.answerTime }
-  func probesGivenUp(_ count: Int) { machine.probesGivenUp(count) }
   func probeReturned() { machine.probeReturned() }
   func taken(sentAt: UInt64 = .max) -> Bool { machine.taken(sentAt: sentAt) }
   func refused(

@@ -148,43 +148,6 @@ import Testing
     }
   }
 
-  /// Those that ask are not answered: others ask soon, and elsewhere.
-  @Test func whoAsksAndHasNoAnswerKeepsNobodyWaiting() async throws {
-    try await onLoop { _, loop in
-      let bed = try DeliverBed(loop) {
-        $0.credentialHold = .seconds(3600)
-        $0.requestTimeout = .seconds(3600)
-      }
-      defer { bed.stop() }
-      await bed.until("open") { bed.stage.openConnections == 2 }
-      var isRefusing = true
-      bed.server.decide = {
-        guard $0.connection < 2 else { return .answer(200) }
-        return isRefusing ? Self.invalid : .silence
-      }
-      let refused = SegmentTally()
-      await bed.stage.admit(bed.batch([(.production, "00bad0")], refused))
-      await bed.until("held") { bed.stage.obstacles.count == 1 }
-      isRefusing = false
-      let asked = bed.server.requests.count
-      let tally = SegmentTally()
-      await bed.stage.admit(bed.batch(devices(100), tally))
-      await bed.until("some ask") { bed.server.requests.count >= asked + 2 }
-      await bed.until("the others are accepted") { tally.accepted >= 96 }
-      #expect(bed.stage.obstacles == [])
-      // Also those that asked first, once more.
-      await bed.until("all are accepted") { bed.settledBatches == 1 }
-      #expect(tally.accepted == 100 && tally.unsent == 0)
-      let twice = Dictionary(grouping: bed.server.requests, by: \.token).values.count {
-        $0.count > 1
-      }
-      #expect(twice <= 7 && bed.notices.unanswered >= 2)
-      // Others asked next.
-      let asking = bed.server.requests[asked..<asked + 3].map(\.token)
-      #expect(Set(asking).count == 3)
-    }
-  }
-
   @Test func theKeyOfOneEnvironmentStopsNoOther() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, sandbox: .served) { $0.credentialHold = .seconds(3600) }

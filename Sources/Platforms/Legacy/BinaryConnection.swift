@@ -219,8 +219,6 @@ final class BinaryConnection: PushConnection {
   // MARK: what only answers could say
 
   func tick(now: UInt64) {}
-  func oldestProbe(of topic: String) -> UInt64? { nil }
-  func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int { 0 }
 }
 
 extension BinaryConnection: ConnectionDelegate {

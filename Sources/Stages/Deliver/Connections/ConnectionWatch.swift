@@ -172,7 +172,4 @@ struct ConnectionWatch {
     return isToBeAsked || now &- lastReceivedAt > options.pingInterval.nanoseconds
       ? .ping : .none
   }
-
-  /// Nothing at all was answered since then.
-  func isSilent(since time: UInt64) -> Bool { lastAnswerAt < time }
 }

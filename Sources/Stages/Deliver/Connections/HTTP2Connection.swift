@@ -293,7 +293,7 @@ final class HTTP2Connection: PushConnection {
       guard !item.isReset,
         watch.isOverdue(
           sentAt: item.sentAt, isForProbes: isForProbes, at: now,
-          wereOthersAccepted: losses.wereOthersAccepted(since: item.sentAt))
+          wereOthersAccepted: context.traffic.lastAcceptedAt > item.sentAt)
       else { continue }
       slots.setReset(slot)
       session?.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
@@ -301,44 +301,10 @@ final class HTTP2Connection: PushConnection {
       // One whose answer has begun, and does not end, is not always sent again.
       if session?.status(of: slot) == 0 { unanswered += 1 }
     }
-    reportUnanswered(unanswered)
+    if unanswered > 0 {
+      context.report(.unanswered(context.target.endpoint, pushes: unanswered))
+    }
     return (count, longest)
-  }
-
-  private func reportUnanswered(_ pushes: Int) {
-    guard pushes > 0 else { return }
-    context.report(.unanswered(context.target.endpoint, pushes: pushes))
-  }
-
-  func oldestProbe(of topic: String) -> UInt64? {
-    guard slots.inFlight > 0 else { return nil }
-    return slots.occupied.compactMap { slots[$0] }
-      .filter { $0.push.isProbe && $0.push.topic == topic }.map(\.sentAt).min()
-  }
-
-  /// Gives up on pushes of a topic that ask here whether credentials are taken: others ask. Where
-  /// nothing at all is answered they do so on another connection.
-  /// - Returns: how many.
-  func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int {
-    guard let session, slots.inFlight > 0 else { return 0 }
-    var latest: UInt64 = 0
-    var count = 0
-    for slot in slots.occupied {
-      guard let item = slots[slot], item.push.isProbe, !item.isReset, item.push.topic == topic,
-        item.sentAt <= time
-      else { continue }
-      slots.giveUpProbe(slot)
-      session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
-      latest = max(latest, item.sentAt)
-      count += 1
-    }
-    guard count > 0 else { return 0 }
-    reportUnanswered(count)
-    if watch.isSilent(since: latest) {
-      retire("no answer to pushes that ask whether credentials are taken")
-    }
-    flush()
-    return count
   }
 
   // MARK: its use

@@ -30,10 +30,6 @@ package protocol PushConnection: AnyObject {
   func handle(_ event: ConnectionMachine.Event, _ reason: String)
   func tick(now: UInt64)
 
-  /// When the first push in flight was sent that asks whether credentials are taken for a topic.
-  func oldestProbe(of topic: String) -> UInt64?
-  func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int
-
   var openedAt: UInt64 { get }
   var wasOpened: Bool { get }
   /// Nothing was sent on it.

@@ -108,25 +108,19 @@ package final class StreamSlots {
   private(set) var inFlight = 0
   /// Where the numbers of the slots in use come first.
   private let order: UnsafeMutablePointer<Int32>
-  private let isTaken: UnsafeMutablePointer<Bool>
-  /// Of those that are taken.
-  private let slots: UnsafeMutablePointer<Slot>
+  private let slots: UnsafeMutablePointer<Slot?>
 
   init(capacity: Int) {
     self.capacity = capacity
     order = .allocate(capacity: capacity)
-    isTaken = .allocate(capacity: capacity)
+    for slot in 0..<capacity { (order + slot).initialize(to: Int32(slot)) }
     slots = .allocate(capacity: capacity)
-    for slot in 0..<capacity {
-      (order + slot).initialize(to: Int32(slot))
-      (isTaken + slot).initialize(to: false)
-    }
+    slots.initialize(repeating: nil, count: capacity)
   }
 
   deinit {
-    for slot in occupied { (slots + slot).deinitialize(count: 1) }
     order.deallocate()
-    isTaken.deallocate()
+    slots.deinitialize(count: capacity)
     slots.deallocate()
   }
 
@@ -135,33 +129,23 @@ package final class StreamSlots {
 
   /// - Parameter slot: the `next`.
   func fill(_ slot: Int, _ item: Slot) {
-    assert(slot == next && !isTaken[slot], "a slot is filled once")
-    (slots + slot).initialize(to: item)
-    isTaken[slot] = true
+    assert(slot == next && slots[slot] == nil, "a slot is filled once")
+    slots[slot] = item
     inFlight += 1
   }
 
   /// Frees a slot; nil when it is not taken.
   func empty(_ slot: Int) -> Slot? {
-    guard isTaken[slot] else { return nil }
-    isTaken[slot] = false
+    guard let item = slots[slot].take() else { return nil }
     inFlight -= 1
     order[inFlight] = Int32(truncatingIfNeeded: slot)
-    return (slots + slot).move()
+    return item
   }
 
-  subscript(slot: Int) -> Slot? { isTaken[slot] ? slots[slot] : nil }
+  subscript(slot: Int) -> Slot? { slots[slot] }
 
-  func setReset(_ slot: Int) { if isTaken[slot] { slots[slot].isReset = true } }
-
-  /// It no longer asks whether credentials are taken, and is reset.
-  func giveUpProbe(_ slot: Int) {
-    guard isTaken[slot] else { return }
-    slots[slot].push.isProbe = false
-    slots[slot].push.loss.isGivenUp = true
-    slots[slot].isReset = true
-  }
+  func setReset(_ slot: Int) { slots[slot]?.isReset = true }
 
   /// The slots in use.
-  var occupied: [Int] { (0..<capacity).filter { isTaken[$0] } }
+  var occupied: [Int] { (0..<capacity).filter { slots[$0] != nil } }
 }

@@ -51,12 +51,6 @@ struct CredentialGate: Equatable {
   /// Refused twice while others are taken, it is about this push: nobody else is asked again.
   private static let refusalsOfOnePush = 2
 
-  /// Nanoseconds in which one that asks should have its answer; then others ask elsewhere. Longer
-  /// each time: so many pushes are sent once more if the answers come all the same.
-  static let firstAnswerTime: UInt64 = 2_000_000_000
-  private static let longestAnswerTime: UInt64 = 32_000_000_000
-  private(set) var answerTime = Self.firstAnswerTime
-
   /// While credentials are held, between two pushes that ask: a healthy event's first push must not
   /// wait out a hold for others' sake.
   static let askAgainAfter: UInt64 = 500_000_000
@@ -105,19 +99,11 @@ struct CredentialGate: Equatable {
   }
   mutating func probeReturned() { probes = max(0, probes - 1) }
 
-  /// These had no answer within `answerTime`.
-  mutating func probesGivenUp(_ count: Int) {
-    guard count > 0 else { return }
-    probes = max(0, probes - count)
-    answerTime = min(2 * answerTime, Self.longestAnswerTime)
-  }
-
   /// An answer that only good credentials get. Returns whether it ends a doubt.
   mutating func taken(sentAt: UInt64) -> Bool {
     guard sentAt >= refusedSince else { return false }
     isConfirmed = true
     isRefused = false
-    answerTime = Self.firstAnswerTime
     refusalsInARow = 0
     pushesRefused = 0
     guard state != .open else { return false }
@@ -132,7 +118,6 @@ struct CredentialGate: Equatable {
     refusals: Int, sentAt: UInt64, at now: UInt64, hold: UInt64
   ) -> Verdict {
     lastRefusedAt = now
-    answerTime = Self.firstAnswerTime
     if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .wait }
     // Also of what was in flight: refusals of several tokens are not about one.
     if refusals <= 1 { pushesRefused += 1 }

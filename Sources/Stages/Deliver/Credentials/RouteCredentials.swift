@@ -80,21 +80,6 @@ final class RouteCredentials {
 
   // MARK: time
 
-  /// A server that is in doubt about us may also be one that does not answer everybody: a topic's
-  /// pushes do not wait for the time-out of a few.
-  func askElsewhere(than connections: [any PushConnection], at now: UInt64) {
-    for topic in context.queue.topics where topic.gate.isWatching {
-      let answerTime = min(topic.gate.answerTime, context.options.requestTimeout.nanoseconds)
-      let oldest = connections.compactMap { $0.oldestProbe(of: topic.name) }.min()
-      guard let oldest, now &- oldest >= answerTime else { continue }
-      // Those that went a little later are of the same round.
-      let givenUp = connections.reduce(0) {
-        $0 + $1.giveUpProbes(of: topic.name, sentBefore: now &- answerTime / 2)
-      }
-      topic.gate.probesGivenUp(givenUp)
-    }
-  }
-
   /// Forgets topics that have been idle for long.
   func forget(at now: UInt64) {
     for topic in context.queue.forget(at: now) { context.obstacles.noLongerRefused(topic) }

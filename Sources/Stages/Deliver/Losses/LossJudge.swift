@@ -3,9 +3,6 @@ import Model
 
 /// Judges pushes that were in flight on a lost connection, by `LossRule`.
 final class LossJudge {
-  /// Nanoseconds.
-  private static let longestForOthers: UInt64 = 8_000_000_000
-
   private let context: RouteContext
   private let waiting: RouteWaiting
 
@@ -28,22 +25,14 @@ final class LossJudge {
   private func lost(_ push: ReadyPush) {
     var push = context.queue.back(push)
     guard !push.isAbandoned else { return }
-    if waiting.isLeaving {
+    guard !waiting.isLeaving else {
       // We gave it up, which speaks against nothing; and it may have arrived.
       push.history.mayHaveArrived = true
-      waiting.postpone(push)
-    } else if push.loss.isGivenUp {
-      waitForOthers(push)
-    } else {
-      divide(push)
+      return waiting.postpone(push)
     }
-  }
-
-  private func divide(_ push: ReadyPush) {
-    var push = push
     let (losses, verdict) = LossRule.judge(
       push.loss, losses: Int(push.history.losses),
-      wereOthersAccepted: wereOthersAccepted(since: push.loss.lastAt))
+      wereOthersAccepted: context.traffic.lastAcceptedAt > push.loss.lastAt)
     push.history.countLoss(all: losses)
     push.loss.lastAt = context.loop.now
     push.loss.isAlone = false
@@ -54,13 +43,10 @@ final class LossJudge {
     }
   }
 
-  /// Others had an answer since then.
-  func wereOthersAccepted(since time: UInt64) -> Bool { context.traffic.lastAcceptedAt > time }
-
   /// A push was given up.
   /// - Parameter isWell: the connection answered others meanwhile, or showed that it lives.
   func gaveUp(_ push: ReadyPush, sentAt: UInt64, isWell: Bool) {
-    guard !waiting.isLeaving, !push.loss.isGivenUp, isWell else { return lost(push) }
+    guard !waiting.isLeaving, isWell else { return lost(push) }
     var push = context.queue.back(push)
     guard !push.isAbandoned else { return }
     // Where nobody is answered, it is the server and not the push. Others need not be taken for
@@ -72,14 +58,5 @@ final class LossJudge {
     }
     push.backOffs += 1
     waiting.scheduleRetry(push, tries: push.backOffs)
-  }
-
-  /// Others ask now whether credentials are taken. It goes again when they have had their time.
-  private func waitForOthers(_ push: ReadyPush) {
-    var push = push
-    push.loss = LossTrace(lastAt: context.loop.now)
-    push.history.countLoss(all: min(Int(push.history.losses) + 1, LossRule.most - 1))
-    let answerTime = context.queue.topic(named: push.topic).gate.answerTime
-    waiting.park(push, until: context.loop.now &+ min(answerTime, Self.longestForOthers))
   }
 }

@@ -51,8 +51,6 @@ struct LossTrace: Equatable {
   var isAlone = false
   /// No probe connection could be had: it goes in ordinary traffic.
   var goesInTurn = false
-  /// It was given up as one that asks whether credentials are taken: others ask now.
-  var isGivenUp = false
   /// A GOAWAY said that the server had not processed it.
   var wasUnprocessed = false
 }

@@ -147,7 +147,6 @@ final class Route {
   func tick() {
     let now = loop.now
     for connection in pool.slots.all { connection.tick(now: now) }
-    if credentials.isWatching { credentials.askElsewhere(than: pool.slots.all, at: now) }
     traffic.forget(at: now)
     pool.closeIdle(now)
     pool.openMissing()
