@@ -74,24 +74,14 @@ import Testing
   @Test func itsConnectionIsReplacedAfterAPause() {
     var place = ConnectionSlot()
     let policy = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
-    let again = ConnectionSlot.End.calm(wasLong: false)
-    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(100))
-    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(200))
-    // Once an hour is no more often each time.
-    let once = ConnectionSlot.End.calm(wasLong: true)
-    for _ in 0..<3 {
-      #expect(place.delay(after: once, retry: policy, chance: 0) == .milliseconds(100))
-    }
-    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(200))
+    #expect(place.delay(after: .calm, retry: policy, chance: 0) == .milliseconds(100))
+    #expect(place.delay(after: .calm, retry: policy, chance: 0) == .milliseconds(200))
+    // A server that asks for it once a day is not left alone for longer and longer.
+    for _ in 0..<12 { _ = place.delay(after: .calm, retry: policy, chance: 0) }
+    #expect(place.delay(after: .calm, retry: policy, chance: 0) == .seconds(5))
     let carried = ConnectionSlot.End.carried(ConnectionSlot.usefulPushes)
     #expect(place.delay(after: carried, retry: policy, chance: 0) == .zero)
-    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(100))
-  }
-
-  /// A connection that was opened a minute ago, and not before.
-  @Test func aMinuteIsLong() {
-    let watch = ConnectionWatch(openedAt: Self.second, DeliverOptions { 0 })
-    #expect(!watch.isLong(at: 60 * Self.second) && watch.isLong(at: 61 * Self.second))
+    #expect(place.delay(after: .calm, retry: policy, chance: 0) == .milliseconds(100))
   }
 
   @Test func aResetWithItSlowsAllDown() async throws {

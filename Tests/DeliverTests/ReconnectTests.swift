@@ -217,9 +217,9 @@ import Testing
   @Test func whatWasMadeToPayHasNotEarnedMore() {
     var place = ConnectionSlot()
     let carried = ConnectionSlot.End.carried(100)
-    #expect(place.delay(after: carried, hadTooManyErrors: true, retry: policy, chance: 0) == .zero)
+    #expect(place.delay(after: carried, wasCut: true, retry: policy, chance: 0) == .zero)
     #expect(!place.isEarned)
-    #expect(place.delay(after: carried, hadTooManyErrors: false, retry: policy, chance: 0) == .zero)
+    #expect(place.delay(after: carried, wasCut: false, retry: policy, chance: 0) == .zero)
     #expect(place.isEarned)
   }
 
@@ -240,7 +240,7 @@ import Testing
     #expect(!place.isEarned)
     for (end, isEarned) in [
       (ConnectionSlot.End.carried(ConnectionSlot.usefulPushes), true), (.carried(1), false),
-      (.carried(100), true), (.idle, false), (.carried(100), true), (.calm(wasLong: false), false),
+      (.carried(100), true), (.idle, false), (.carried(100), true), (.calm, false),
     ] {
       _ = place.delay(after: end, retry: policy, chance: 0)
       #expect(place.isEarned == isEarned)

@@ -113,7 +113,7 @@ final class ConnectionPool {
   /// out.
   func replaceCut(at now: UInt64) {
     let cut = slots.open.filter { $0.cut.isCut && $0.capacity == 0 }
-    guard let connection = cut.min(by: { $0.cut.streams < $1.cut.streams }),
+    guard let connection = cut.min(by: { $0.streams < $1.streams }),
       context.queue.sendableCount(at: now) > 0, context.traffic.isTaking(at: now),
       slots.mayRetireMore,
       budget.wait(at: now, isProbe: false) == 0
@@ -195,7 +195,7 @@ final class ConnectionPool {
     if isOrdinary || !drains { context.openness.failed(reason) }
     // A server that lets nobody in says nothing of how many it lets in.
     let failedAlone = end == .carried(0) && slots.openCount > 0
-    if slot == slots.growth.wanted - 1, end.isCalm || failedAlone,
+    if slot == slots.growth.wanted - 1, end == .calm || failedAlone,
       slots.growth.cameToNothing(at: context.loop.now)
     {
       reportSize()
@@ -203,9 +203,9 @@ final class ConnectionPool {
     }
     slots[slot].wasRefused = !connection.wasOpened
     var delay = slots[slot].delay(
-      after: end, hadTooManyErrors: connection.cut.hadTooManyErrors, retry: context.options.retry,
+      after: end, wasCut: connection.cut.isCut, retry: context.options.retry,
       chance: context.chance())
-    if !isOrdinary || connection.cut.isCut, !end.isCalm, connection.wasOpened,
+    if !isOrdinary || connection.cut.isCut, end != .calm, connection.wasOpened,
       context.traffic.isTaking(at: context.loop.now)
     {
       slots[slot].forgive()

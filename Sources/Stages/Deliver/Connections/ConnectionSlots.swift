@@ -120,10 +120,8 @@ package struct ConnectionSlot {
     case carried(Int)
     /// Nothing had been in flight for a while: servers close such connections.
     case idle
-    /// ENHANCE_YOUR_CALM, however much it has taken. `wasLong`: all was well for a while before.
-    case calm(wasLong: Bool)
-
-    var isCalm: Bool { if case .calm = self { true } else { false } }
+    /// ENHANCE_YOUR_CALM, however much it has taken.
+    case calm
   }
 
   /// Nanoseconds after which what happened to connections says nothing of the server any more.
@@ -131,8 +129,8 @@ package struct ConnectionSlot {
 
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
   package static let usefulPushes = 20
-  /// For one that carried fewer, the less the more it carried: a server of such habits is slow, but
-  /// not out of order.
+  /// For one that carried fewer, the less the more it carried, and for one that ended with a request
+  /// for calm: a server of such habits is slow, but not out of order.
   private static let longestAfterSome: Duration = .seconds(5)
 
   /// The cause of its failures was not the server: probes, bad tokens, or old credentials.
@@ -147,17 +145,17 @@ package struct ConnectionSlot {
   }
 
   /// How long to wait with the next connection.
-  /// - Parameter hadTooManyErrors: the server took streams from it for bad tokens. It would do
-  ///   that to the next as well: they come no more often than others.
+  /// - Parameter wasCut: the server took streams from it for bad tokens. It would do that to the
+  ///   next as well: they come no more often than others.
   mutating func delay(
-    after end: End, hadTooManyErrors: Bool = false, retry: RetryPolicy, chance: UInt64
+    after end: End, wasCut: Bool = false, retry: RetryPolicy, chance: UInt64
   ) -> Duration {
     isEarned = false
     switch end {
     case .carried(let pushes) where pushes >= Self.usefulPushes:
       failures = 0
       idleCloses = 0
-      isEarned = !hadTooManyErrors
+      isEarned = !wasCut
       return .zero
     case .carried(let pushes):
       failures += 1
@@ -165,9 +163,9 @@ package struct ConnectionSlot {
       guard pushes > 0 else { return delay }
       let missing = Self.usefulPushes - pushes
       return min(delay, Self.longestAfterSome / Self.usefulPushes * missing)
-    case .calm(let wasLong):
-      failures = wasLong ? 1 : failures + 1
-      return retry.backOff(tries: failures, chance: chance)
+    case .calm:
+      failures += 1
+      return min(retry.backOff(tries: failures, chance: chance), Self.longestAfterSome)
     case .idle:
       failures = 0
       idleCloses += 1

@@ -74,9 +74,6 @@ struct ConnectionWatch {
   /// Nothing was sent on it.
   var isFresh: Bool { lastSentAt == 0 }
 
-  /// It has been there for so long that how the one before it ended says nothing of this one's end.
-  func isLong(at now: UInt64) -> Bool { now &- openedAt >= ConnectionSlot.memory }
-
   /// Servers close such connections, and are in good order.
   func isIdle(at now: UInt64) -> Bool {
     let lastUsedAt = max(greetingAt, lastSentAt, lastAnswerAt)

@@ -152,7 +152,7 @@ final class HTTP2Connection: PushConnection {
     let disposition = answers.answered(
       item.push, status: ended.status, body: ended.content?.body ?? [],
       isWhole: ended.errorCode == 0, retryAfter: retryAfter, on: self, item)
-    if case .setAside = disposition { cut.rejected(answers: answered, at: now) }
+    if case .setAside = disposition { cut.rejected(at: now) }
   }
 
   private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
@@ -229,7 +229,6 @@ final class HTTP2Connection: PushConnection {
     wasAskedForCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
     if wasAskedForCalm { answers.calm(sentAt: watch.lastSentAt) }
     lastStreamTaken = goAway.lastStreamID
-    cut.wentAway(answers: answered, at: now)
     return context.account.reason(ofGoAway: goAway.debug)
       ?? "GOAWAY, error code \(goAway.errorCode)"
   }
@@ -314,7 +313,7 @@ final class HTTP2Connection: PushConnection {
   var isFresh: Bool { watch.isFresh }
 
   func end(at now: UInt64) -> ConnectionSlot.End {
-    guard !wasAskedForCalm else { return .calm(wasLong: watch.isLong(at: now)) }
+    guard !wasAskedForCalm else { return .calm }
     guard slots.inFlight > 0 || orphans > 0 || !watch.isIdle(at: now) else { return .idle }
     // Those in flight will be answered, as far as is known.
     let taken = slots.occupied.count { slot in
