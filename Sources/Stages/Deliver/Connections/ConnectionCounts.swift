@@ -14,7 +14,7 @@ package struct ConnectionCounts: Sendable, Equatable {
   }
 
   /// That were ready for pushes.
-  package private(set) var opened = 0
+  package internal(set) var opened = 0
   private var ended: [End: Int] = [:]
 
   package init() {}
@@ -23,8 +23,6 @@ package struct ConnectionCounts: Sendable, Equatable {
     get { ended[end] ?? 0 }
     set { ended[end] = newValue }
   }
-
-  mutating func countOpened() { opened += 1 }
 
   /// - Parameter drains: it takes no more pushes, and is still there.
   mutating func count(_ connection: any PushConnection, _ end: ConnectionSlot.End, drains: Bool) {

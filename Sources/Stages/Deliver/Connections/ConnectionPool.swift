@@ -76,12 +76,8 @@ final class ConnectionPool {
       slots[slot].connection = connection
       connection.connect()
     } catch {
-      let delay = slots[slot].delay(
-        after: .carried(0), retry: context.options.retry, chance: context.chance())
       context.openness.failed("\(error)")
-      context.report(
-        .disconnected(context.target.endpoint, reason: "\(error)", retryAfter: delay))
-      open(slot, after: delay)
+      open(slot, after: context.options.retry.maximum)
     }
   }
 
@@ -94,16 +90,7 @@ final class ConnectionPool {
       context, isForProbes: isForProbes, pool: self, answers: answers, losses: losses)
   }
 
-  /// Connects at once where a slot waits: former failures say nothing of other credentials.
-  private func reopen() {
-    for slot in slots.indices {
-      slots[slot].forgive()
-      if slots[slot].opening != nil { open(slot) }
-    }
-  }
-
   private func open(_ slot: Int, after delay: Duration) {
-    guard !isStopped else { return }
     slots[slot].opening?.cancel()
     slots[slot].opening = context.loop.schedule(after: delay) { [weak self] in self?.open(slot) }
   }
@@ -115,8 +102,7 @@ final class ConnectionPool {
     let cut = slots.open.filter { $0.cut.isCut && $0.capacity == 0 }
     guard let connection = cut.min(by: { $0.streams < $1.streams }),
       context.queue.sendableCount(at: now) > 0, context.traffic.isTaking(at: now),
-      slots.mayRetireMore,
-      budget.wait(at: now, isProbe: false) == 0
+      slots.mayRetireMore, budget.wait(at: now, isProbe: false) == 0
     else { return }
     connection.retire("the server took streams from it for tokens that it rejected there")
   }
@@ -153,7 +139,7 @@ final class ConnectionPool {
 
   func ready(_ connection: any PushConnection) {
     context.report(.connected(context.target.endpoint))
-    slots.counts.countOpened()
+    slots.counts.opened += 1
     context.openness.connected()
     noteConnections()
     // The server lets in again: slots that it refused need not wait for their next try.
@@ -166,14 +152,14 @@ final class ConnectionPool {
   /// The connection takes no more pushes: another takes its slot while it drains.
   func replace(_ connection: any PushConnection, reason: String) {
     guard let slot = slots.slot(of: connection) else { return }
-    slots.retire(connection)
+    slots.retiring.append(connection)
     releaseSlot(slot, after: connection, reason: reason, drains: true)
   }
 
   func closed(
     _ connection: any PushConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
   ) {
-    slots.remove(connection)
+    slots.retiring.removeAll { $0 === connection }
     guard !isStopped else { return }
     losses.lost(connection, orphans, reason: reason)
     if mustReplace, let slot = slots.slot(of: connection) {
@@ -220,8 +206,8 @@ final class ConnectionPool {
           ? .goingAway(endpoint, reason: reason, retryAfter: delay)
           : .retired(endpoint, reason: reason, retryAfter: delay))
     }
-    let isWanted = end == .idle && context.queue.hasPushes
-    if delay == .zero || isWanted { open(slot) } else { open(slot, after: delay) }
+    if end == .idle, context.queue.hasPushes { delay = .zero }
+    if delay == .zero { open(slot) } else { open(slot, after: delay) }
     noteConnections()
     // Nobody waits a second for a server that has said no.
     if isOrdinary, !connection.wasOpened, slots.openCount == 0 {
@@ -245,8 +231,9 @@ final class ConnectionPool {
   private func need(at now: UInt64) -> ConnectionGrowth.Need {
     let open = slots.open
     guard !context.queue.waitsForStreams else {
-      let areFull = open.count == slots.growth.wanted && open.allSatisfy(\.isFull)
-      return areFull && context.traffic.isInOrder(at: now) ? .more : .asMany
+      let areFull = open.allSatisfy { $0.inFlight > 0 && $0.capacity == 0 }
+      return areFull && open.count == slots.growth.wanted && context.traffic.isInOrder(at: now)
+        ? .more : .asMany
     }
     let inFlight = open.reduce(0) { $0 + $1.inFlight }
     let streams = slots.ordinary.dropLast().reduce(0) { $0 + (slots[$1].connection?.streams ?? 0) }
@@ -268,8 +255,7 @@ final class ConnectionPool {
     let growth = slots.growth
     guard growth.least < growth.most, isStarted, !waiting.isLeaving else { return }
     let before = growth.wanted
-    let need = need(at: now)
-    slots.growth.observe(need, at: now)
+    slots.growth.observe(need(at: now), at: now)
     let wanted = slots.growth.wanted
     guard wanted != before else { return }
     let slot = min(before, wanted)
@@ -288,7 +274,11 @@ final class ConnectionPool {
   func show(_ credential: any Credential, at now: UInt64) {
     if !shown.mayShow(credential, at: now) {
       shown = context.account.makeShownCredentials()
-      reopen()
+      // Where a slot waits for its next try, former failures say nothing of other credentials.
+      for slot in slots.indices {
+        slots[slot].forgive()
+        if slots[slot].opening != nil { open(slot) }
+      }
     }
     shown.show(credential, at: now)
     for slot in slots.indices {
@@ -302,7 +292,8 @@ final class ConnectionPool {
 /// Connections that a route may open, whatever the reason: a bound on any storm.
 struct ConnectBudget {
   static let perSecond = 20.0
-  private static let burst = 20.0
+  /// A second's.
+  private static let burst = perSecond
   /// So many that take the slot of a connection of use cost as much as another: with GOAWAY after
   /// every hundred requests twenty a second would carry two thousand, and these carry forty
   /// thousand.

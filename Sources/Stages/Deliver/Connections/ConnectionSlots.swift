@@ -10,16 +10,15 @@ struct ConnectionSlots {
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here: as many
   /// pushes as are in flight on so many full connections.
   private static let maximumRetiringFull = 16
-  /// However little waits on each of them: one push without an answer keeps its connection for as
-  /// long as it may wait, and a server may go away a hundred times meanwhile. Each takes some 400
-  /// KB.
+  /// However little waits on each of them: one push without an answer keeps its connection, and a
+  /// server may go away a hundred times meanwhile. Each takes some 400 KB.
   private static let maximumRetiring = 64
 
   /// How many of them are ordinary.
   var growth: ConnectionGrowth
   private var slots: [ConnectionSlot]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
-  private var retiring: [any PushConnection] = []
+  var retiring: [any PushConnection] = []
   private let streamsPerConnection: Int
   private var next = 0
   var counts = ConnectionCounts()
@@ -51,13 +50,6 @@ struct ConnectionSlots {
   var mayRetireMore: Bool {
     retiring.count < Self.maximumRetiring
       && retiring.reduce(0) { $0 + $1.inFlight } < Self.maximumRetiringFull * streamsPerConnection
-  }
-
-  mutating func retire(_ connection: any PushConnection) { retiring.append(connection) }
-
-  /// It is closed.
-  mutating func remove(_ connection: any PushConnection) {
-    retiring.removeAll { $0 === connection }
   }
 
   mutating func removeAll() {

@@ -37,8 +37,3 @@ package protocol PushConnection: AnyObject {
   /// What its end would be, or is, by what it was used for.
   func end(at now: UInt64) -> ConnectionSlot.End
 }
-
-extension PushConnection {
-  /// It has as much in flight as it takes.
-  var isFull: Bool { inFlight > 0 && capacity == 0 }
-}

@@ -10,9 +10,7 @@ struct LossWindow {
   static let floor = 8
   /// Fewer answers than this between the losses of two connections that were open together: both
   /// have the same cause, as when a server restarts.
-  private static let sameCause = 16
-  /// A loss that is older says nothing.
-  private static let memory: UInt64 = 60_000_000_000
+  private static let sameCause = 2 * floor
 
   /// Answers between the last two losses; nil before the first.
   private var between: Int?
@@ -33,7 +31,7 @@ struct LossWindow {
 
   /// Called now and then.
   mutating func forget(at now: UInt64) {
-    guard between != nil, now &- lastLostAt >= Self.memory else { return }
+    guard between != nil, now &- lastLostAt >= ConnectionSlot.memory else { return }
     between = nil
     answers = 0
   }

@@ -31,17 +31,10 @@ final class ProbeSender {
     pool.openProbes(1 + waiting.probes.count / ProbeQueue.most)
     let connections = pool.slots.probes.compactMap { pool.slots[$0].connection }
     for connection in connections { sendGroup(on: connection, round) }
-    noteMissing(connections.contains { $0.phase == .open }, round)
-  }
-
-  private func noteMissing(_ isOneOpen: Bool, _ round: PushSender.Round) {
-    guard !isOneOpen, pool.slots.openCount > 0 else {
-      missingSince = nil
-      return
-    }
+    let isMissing = pool.slots.openCount > 0 && !connections.contains { $0.phase == .open }
     let since = missingSince ?? round.now
-    missingSince = since
-    guard round.now &- since >= Self.missingLimit else { return }
+    missingSince = isMissing ? since : nil
+    guard isMissing, round.now &- since >= Self.missingLimit else { return }
     missingSince = nil
     waiting.sendProbesInTurn()
   }
