@@ -121,8 +121,8 @@ package struct ConnectionSlot {
 
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
   package static let usefulPushes = 20
-  /// For one that carried fewer, the less the more it carried, and for one that ended with a request
-  /// for calm: a server of such habits is slow, but not out of order.
+  /// For one that carried fewer, the less the more it carried, and for one that was asked for calm:
+  /// a server of such habits is slow, but not out of order.
   private static let longestAfterSome: Duration = .seconds(5)
 
   /// The cause of its failures was not the server: probes, bad tokens, or old credentials.
