@@ -15,7 +15,7 @@ import Testing
 
   @Test func oneRefusalAsksOthersAtOnceAFewAtATime() {
     let gate = Gate()
-    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == nil)
     #expect(!gate.isOpen && !gate.isRefused)
     for _ in 0..<4 {
       #expect(gate.allows(at: 0, hasUntried: true))
@@ -40,27 +40,27 @@ import Testing
 
   @Test func aPushRefusedTwiceWhileOthersAreTakenWaitsAlone() {
     let gate = Gate()
-    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == nil)
     _ = gate.taken()
     for refusals in 2..<40 {
-      #expect(gate.refused(refusals: refusals, at: 1, hold: hold) == .wait)
+      #expect(gate.refused(refusals: refusals, at: 1, hold: hold) == nil)
       #expect(gate.isOpen)
     }
   }
 
   @Test func whatWasSentBeforeTheFirstRefusalSaysNothing() {
     let gate = Gate()
-    #expect(gate.refused(refusals: 1, at: 10, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 1, at: 10, hold: hold) == nil)
     #expect(!gate.taken(sentAt: 9) && !gate.isOpen)
     for _ in 0..<50 {
-      #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == .wait)
+      #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == nil)
     }
     #expect(!gate.isRefused)
     // With the first refusal these are four that count.
     for _ in 0..<2 {
-      #expect(gate.refused(refusals: 1, sentAt: 10, at: 12, hold: hold) == .wait)
+      #expect(gate.refused(refusals: 1, sentAt: 10, at: 12, hold: hold) == nil)
     }
-    #expect(gate.refused(refusals: 1, sentAt: 10, at: 13, hold: hold) == .hold(until: 13 + hold))
+    #expect(gate.refused(refusals: 1, sentAt: 10, at: 13, hold: hold) == 13 + hold)
     #expect(!gate.taken(sentAt: 9) && gate.isRefused)
     // A push that asked before the hold was over says as much as one that asks behind it.
     #expect(gate.allows(at: 13 + hold, hasUntried: true))
@@ -69,18 +69,18 @@ import Testing
 
   @Test func aPushRefusedTwiceIsNotRejectedWhenNobodyIsTaken() {
     let gate = Gate()
-    #expect(gate.refused(refusals: 2, at: 0, hold: hold) == .wait)
-    #expect(gate.refused(refusals: 3, at: 0, hold: hold) == .hold(until: hold))
+    #expect(gate.refused(refusals: 2, at: 0, hold: hold) == nil)
+    #expect(gate.refused(refusals: 3, at: 0, hold: hold) == hold)
     #expect(gate.isRefused)
   }
 
   @Test func refusedProbesHoldAndFewerAskAfterwards() {
     let gate = Gate()
-    for _ in 0..<3 { #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait) }
-    #expect(gate.refused(refusals: 1, at: 7, hold: hold) == .hold(until: 7 + hold))
+    for _ in 0..<3 { #expect(gate.refused(refusals: 1, at: 0, hold: hold) == nil) }
+    #expect(gate.refused(refusals: 1, at: 7, hold: hold) == 7 + hold)
     #expect(gate.opensAt == 7 + hold)
     // What comes late changes nothing.
-    #expect(gate.refused(refusals: 1, at: 9, hold: hold) == .hold(until: 7 + hold))
+    #expect(gate.refused(refusals: 1, at: 9, hold: hold) == 7 + hold)
     #expect(!gate.allows(at: 6 + hold, hasUntried: false))
     #expect(gate.allows(at: 7 + hold, hasUntried: true))
     gate.probeSent()
@@ -89,25 +89,25 @@ import Testing
     #expect(!gate.allows(at: 7 + hold, hasUntried: true))
     #expect(gate.isRefused)
     gate.probeReturned()
-    #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == nil)
     gate.probeReturned()
-    #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == .hold(until: 8 + 2 * hold))
+    #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == 8 + 2 * hold)
     #expect(gate.taken())
     #expect(gate.isOpen && !gate.isRefused)
     // Those before count no more.
     let later = 60_000_000_000 + hold
-    for _ in 0..<3 { #expect(gate.refused(refusals: 1, at: later, hold: hold) == .wait) }
-    #expect(gate.refused(refusals: 1, at: later, hold: hold) == .hold(until: later + hold))
+    for _ in 0..<3 { #expect(gate.refused(refusals: 1, at: later, hold: hold) == nil) }
+    #expect(gate.refused(refusals: 1, at: later, hold: hold) == later + hold)
   }
 
   @Test func oneTokensRefusalsKeepNoOtherTokenWaiting() {
     let gate = Gate()
-    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
-    #expect(gate.refused(refusals: 2, at: 1, hold: hold) == .hold(until: 1 + hold))
+    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == nil)
+    #expect(gate.refused(refusals: 2, at: 1, hold: hold) == 1 + hold)
     #expect(!gate.allows(at: 2, hasUntried: false))
     #expect(gate.allows(at: 2, hasUntried: true))
     // A second token is refused too: now it is not about a token.
-    #expect(gate.refused(refusals: 1, at: 3, hold: hold) == .hold(until: 1 + hold))
+    #expect(gate.refused(refusals: 1, at: 3, hold: hold) == 1 + hold)
     #expect(!gate.allows(at: 4, hasUntried: true))
   }
 
@@ -115,9 +115,9 @@ import Testing
   @Test func tokensRefusedTogetherAreSeveral() {
     let gate = Gate()
     let pause = CredentialGate.askAgainAfter
-    #expect(gate.refused(refusals: 1, at: 10, hold: hold) == .wait)
-    #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == .wait)
-    #expect(gate.refused(refusals: 2, at: 12, hold: hold) == .hold(until: 12 + hold))
+    #expect(gate.refused(refusals: 1, at: 10, hold: hold) == nil)
+    #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == nil)
+    #expect(gate.refused(refusals: 2, at: 12, hold: hold) == 12 + hold)
     #expect(!gate.allows(at: pause - 1, hasUntried: true))
     #expect(gate.allows(at: pause, hasUntried: true))
   }
@@ -133,7 +133,7 @@ import Testing
     gate.probeSent(at: pause)
     #expect(!gate.allows(at: 2 * pause - 1, hasUntried: true))
     gate.probeReturned()
-    #expect(gate.refused(refusals: 1, at: pause + 1, hold: hold) == .hold(until: hold))
+    #expect(gate.refused(refusals: 1, at: pause + 1, hold: hold) == hold)
     #expect(gate.allows(at: 2 * pause, hasUntried: true))
     gate.probeSent(at: 2 * pause)
     #expect(gate.taken() && gate.isOpen)
@@ -157,7 +157,7 @@ private final class Gate {
   func taken(sentAt: UInt64 = .max) -> Bool { machine.taken(sentAt: sentAt) }
   func refused(
     refusals: Int, sentAt: UInt64 = .max, at now: UInt64, hold: UInt64
-  ) -> CredentialGate.Verdict {
+  ) -> UInt64? {
     machine.refused(refusals: refusals, sentAt: sentAt, at: now, hold: hold)
   }
 }

@@ -24,32 +24,32 @@ import Testing
     let margin = RetryPolicy.lastTryMargin
     for remaining in [Int64(10_000), 14_000, 5_000, 700] {
       #expect(
-        policy.decide(tries: 30, remainingMilliseconds: remaining, chance: 0)
-          == .retry(after: .milliseconds(remaining) - margin))
+        policy.delay(tries: 30, remainingMilliseconds: remaining, chance: 0)
+          == .milliseconds(remaining) - margin)
     }
     #expect(
-      policy.decide(tries: 30, remainingMilliseconds: 15_001, chance: 0)
-        == .retry(after: .seconds(15)))
+      policy.delay(tries: 30, remainingMilliseconds: 15_001, chance: 0)
+        == .seconds(15))
   }
 
   @Test func expiresWhatHasNoTimeLeft() {
     for remaining in [Int64(-5), 0, 100, 399] {
-      #expect(policy.decide(tries: 2, remainingMilliseconds: remaining, chance: 1023) == .expire)
+      #expect(policy.delay(tries: 2, remainingMilliseconds: remaining, chance: 1023) == nil)
     }
     #expect(
-      policy.decide(tries: 1, remainingMilliseconds: 101, chance: 0)
-        == .retry(after: .milliseconds(100)))
+      policy.delay(tries: 1, remainingMilliseconds: 101, chance: 0)
+        == .milliseconds(100))
   }
 
   @Test func waitsAsLongAsTheServerAskedFor() {
     #expect(
-      policy.decide(tries: 1, remainingMilliseconds: 60_000, atLeast: .seconds(7), chance: 0)
-        == .retry(after: .seconds(7)))
+      policy.delay(tries: 1, remainingMilliseconds: 60_000, atLeast: .seconds(7), chance: 0)
+        == .seconds(7))
     #expect(
-      policy.decide(tries: 1, remainingMilliseconds: 60_000, atLeast: .seconds(90), chance: 0)
-        == .retry(after: .milliseconds(59_750)))
+      policy.delay(tries: 1, remainingMilliseconds: 60_000, atLeast: .seconds(90), chance: 0)
+        == .milliseconds(59_750))
     #expect(
-      policy.decide(tries: 30, remainingMilliseconds: 60_000, atLeast: .seconds(1), chance: 0)
-        == .retry(after: .seconds(15)))
+      policy.delay(tries: 30, remainingMilliseconds: 60_000, atLeast: .seconds(1), chance: 0)
+        == .seconds(15))
   }
 }

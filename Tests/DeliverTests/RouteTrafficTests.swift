@@ -152,6 +152,6 @@ import Testing
   }
 
   @Test func withoutABoundAllMayGo() {
-    #expect(traffic.overload.rate == nil && traffic.allowance(ready: 7, at: 1) >= 7)
+    #expect(traffic.overload.rate == nil && traffic.overload.allowance(ready: 7, at: 1) >= 7)
   }
 }

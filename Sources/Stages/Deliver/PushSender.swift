@@ -35,7 +35,7 @@ final class PushSender {
       connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
     if traffic.overload.rate != nil, capacity > 0 {
       let ready = queue.sendableCount(at: round.now)
-      capacity = min(capacity, traffic.allowance(ready: ready, at: round.now))
+      capacity = min(capacity, traffic.overload.allowance(ready: ready, at: round.now))
     }
     let turn = traffic.pushesPerTurn
     while capacity > 0 {

@@ -11,22 +11,17 @@ final class AnswerJudge {
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
   private let credentials: RouteCredentials
-  private let losses: LossJudge
   /// From the request to the answer, of all that had one.
   private(set) var answerTimes = Histogram.answerTimes
   private(set) var answerCounts = AnswerCounts()
   private(set) var unknownAnswers = UnknownAnswers()
 
-  init(
-    _ context: RouteContext, waiting: RouteWaiting, credentials: RouteCredentials,
-    losses: LossJudge
-  ) {
+  init(_ context: RouteContext, waiting: RouteWaiting, credentials: RouteCredentials) {
     self.context = context
     loop = context.loop
     traffic = context.traffic
     self.waiting = waiting
     self.credentials = credentials
-    self.losses = losses
   }
 
   /// For the answers that come together from now on.
@@ -71,7 +66,7 @@ final class AnswerJudge {
 
   /// The server asks to be sent less, with the stream of a push or with a connection that was used
   /// then.
-  func calm(sentAt: UInt64) { traffic.calm(sentAt: sentAt, at: loop.now) }
+  func calm(sentAt: UInt64) { traffic.overload.calm(sentAt: sentAt, at: loop.now) }
 
   /// The server has not processed this push and takes no more on that connection: it is sent on
   /// another, and this was no try.

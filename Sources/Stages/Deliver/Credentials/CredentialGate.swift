@@ -18,13 +18,6 @@ struct CredentialGate: Equatable {
     case held(until: UInt64)
   }
 
-  enum Verdict: Equatable {
-    /// The push waits and is sent again.
-    case wait
-    /// The push waits until then: nobody is asked before.
-    case hold(until: UInt64)
-  }
-
   private(set) var state = State.open
   /// It was held and no answer since showed that credentials are taken: an operator's matter.
   private(set) var isRefused = false
@@ -111,33 +104,35 @@ struct CredentialGate: Equatable {
     return true
   }
 
+  /// The push waits and is sent again.
   /// - Parameters:
   ///   - refusals: of this push, this one among them.
   ///   - hold: nanoseconds.
+  /// - Returns: until when nobody is asked; nil while others are.
   mutating func refused(
     refusals: Int, sentAt: UInt64, at now: UInt64, hold: UInt64
-  ) -> Verdict {
+  ) -> UInt64? {
     lastRefusedAt = now
-    if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .wait }
+    if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return nil }
     // Also of what was in flight: refusals of several tokens are not about one.
     if refusals <= 1 { pushesRefused += 1 }
-    if state == .doubted, sentAt < refusedSince { return .wait }
+    if state == .doubted, sentAt < refusedSince { return nil }
     isConfirmed = false
     refusalsInARow += 1
     switch state {
-    case .held(let until): return .hold(until: until)
+    case .held(let until): return until
     case .open:
       state = .doubted
       doubtedAt = now
       refusedSince = now
-      return .wait
+      return nil
     case .doubted:
       // A push is its own probe only when there is no other to ask.
       let isAlone = refusals >= Self.refusalsOfOnePush && probes == 0
-      guard refusalsInARow >= width || isAlone else { return .wait }
+      guard refusalsInARow >= width || isAlone else { return nil }
       state = .held(until: now &+ hold)
       isRefused = true
-      return .hold(until: now &+ hold)
+      return now &+ hold
     }
   }
 }

@@ -65,16 +65,15 @@ final class RouteCredentials {
     push.history.countRefusal()
     isWatching = true
     let topic = context.queue.topic(named: push.topic)
-    let verdict = topic.gate.refused(
-      refusals: Int(push.history.refusals), sentAt: sentAt, at: context.loop.now,
+    let tries = Int(push.history.refusals)
+    let heldUntil = topic.gate.refused(
+      refusals: tries, sentAt: sentAt, at: context.loop.now,
       hold: context.options.credentialHold.nanoseconds)
-    switch verdict {
-    case .wait: waiting.scheduleRetry(push, tries: Int(push.history.refusals))
-    case .hold(let until):
+    if heldUntil != nil {
       context.obstacles.refused(topic, kind, reason: unknown?.words ?? reason.name)
       context.signals.whenOpennessMayHaveChanged()
-      waiting.scheduleRetry(push, tries: Int(push.history.refusals), notBefore: until)
     }
+    waiting.scheduleRetry(push, tries: tries, notBefore: heldUntil ?? 0)
     context.signals.schedulePump()
   }
 

@@ -11,35 +11,30 @@ package struct RetryPolicy: Sendable, Equatable {
     self.maximum = maximum
   }
 
-  package enum Decision: Sendable, Equatable {
-    case retry(after: Duration)
-    /// No time is left for another try.
-    case expire
-  }
-
   /// The last try is so long before the expiry: a round trip, and some.
   static let lastTryMargin: Duration = .milliseconds(250)
 
+  /// How long a push waits for its next try; nil when no time is left for another.
   /// - Parameters:
   ///   - tries: how often the push was sent already, at least 1.
   ///   - remainingMilliseconds: until the event expires. A delay that would end after that is cut
   ///     short for one last try.
   ///   - atLeast: what the server asked for.
   ///   - chance: any number; decides where in the upper half of the delay the try falls.
-  package func decide(
+  func delay(
     tries: Int, remainingMilliseconds: Int64, atLeast: Duration = .zero, chance: UInt64
-  ) -> Decision {
+  ) -> Duration? {
     let remaining = Duration.milliseconds(remainingMilliseconds)
     let shortest = backOff(tries: tries, chance: chance)
     let delay = max(shortest, atLeast)
-    if delay < remaining { return .retry(after: delay) }
+    if delay < remaining { return delay }
     let last = remaining - Self.lastTryMargin
     // Never sooner than the first back-off: a push that is tried just before its expiry is not
     // tried over and over.
-    return last >= initial ? .retry(after: last) : .expire
+    return last >= initial ? last : nil
   }
 
-  package func backOff(tries: Int, chance: UInt64) -> Duration {
+  func backOff(tries: Int, chance: UInt64) -> Duration {
     let doublings = min(max(tries, 1) - 1, 20)
     let full = min(initial * (1 << doublings), maximum)
     let half = full / 2

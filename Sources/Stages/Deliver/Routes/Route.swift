@@ -30,7 +30,7 @@ final class Route {
     waiting = RouteWaiting(context)
     credentials = RouteCredentials(context, waiting: waiting)
     losses = LossJudge(context, waiting: waiting)
-    answers = AnswerJudge(context, waiting: waiting, credentials: credentials, losses: losses)
+    answers = AnswerJudge(context, waiting: waiting, credentials: credentials)
     pool = ConnectionPool(context, waiting: waiting, answers: answers, losses: losses)
     sender = PushSender(context, congestion: congestion, waiting: waiting)
     probes = ProbeSender(pool: pool, queue: queue, waiting: waiting, sender: sender)

@@ -40,20 +40,6 @@ package struct RouteObstacle: Sendable, Equatable {
   /// Ms since 1970.
   package let since: Int64
 
-  package init(
-    kind: Kind, destination: Destination, credentials: String? = nil, topic: String?,
-    reason: String, since: Int64
-  ) {
-    self.kind = kind
-    self.destination = destination
-    self.credentials = credentials
-    self.topic = topic
-    self.reason = reason
-    self.since = since
-  }
-}
-
-extension RouteObstacle {
   package var group: Group { Group(kind: kind, destination: destination) }
 }
 
@@ -95,15 +81,13 @@ final class RouteObstacles {
   /// - Parameter kind: nil: pushes can be sent.
   func set(closure kind: RouteObstacle.Kind?, reason: String) {
     guard kind != closure?.kind else { return }
-    end(closure)
-    closure = kind.map { begin($0, topic: nil, reason: reason) }
+    replace(&closure, by: kind, reason: reason)
   }
 
   func set(isSlow: Bool) {
     guard isSlow != (slowness != nil) else { return }
-    end(slowness)
-    slowness =
-      isSlow ? begin(.slow, topic: nil, reason: "pushes come faster than it takes them") : nil
+    replace(
+      &slowness, by: isSlow ? .slow : nil, reason: "pushes come faster than it takes them")
   }
 
   /// Credentials are refused for a topic. Only the first reason is reported.
@@ -111,27 +95,23 @@ final class RouteObstacles {
     _ topic: TopicQueue, _ kind: RouteObstacle.Kind = .credentialsRefused, reason: String
   ) {
     guard topic.obstacle == nil else { return }
-    topic.obstacle = begin(kind, topic: topic.name, reason: reason)
+    replace(&topic.obstacle, by: kind, topic: topic.name, reason: reason)
   }
 
   /// They are taken, or the topic is no longer known.
-  func noLongerRefused(_ topic: TopicQueue) {
-    end(topic.obstacle)
-    topic.obstacle = nil
-  }
+  func noLongerRefused(_ topic: TopicQueue) { replace(&topic.obstacle, by: nil, reason: "") }
 
-  private func begin(
-    _ kind: RouteObstacle.Kind, topic: String?, reason: String
-  ) -> RouteObstacle {
-    let obstacle = RouteObstacle(
-      kind: kind, destination: destination, credentials: credentials, topic: topic,
-      reason: reason, since: options.wallClock())
-    options.report(.obstacleBegan(obstacle))
-    return obstacle
-  }
-
-  private func end(_ obstacle: RouteObstacle?) {
+  private func replace(
+    _ obstacle: inout RouteObstacle?, by kind: RouteObstacle.Kind?, topic: String? = nil,
+    reason: String
+  ) {
     if let obstacle { options.report(.obstacleEnded(obstacle)) }
+    obstacle = kind.map {
+      RouteObstacle(
+        kind: $0, destination: destination, credentials: credentials, topic: topic,
+        reason: reason, since: options.wallClock())
+    }
+    if let obstacle { options.report(.obstacleBegan(obstacle)) }
   }
 
   var all: [RouteObstacle] {

@@ -11,7 +11,7 @@ final class RouteTraffic {
 
   /// Streams that a connection has for any fan-out.
   private let streams: Int
-  private(set) var overload = Overload()
+  var overload = Overload()
   private(set) var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
   /// Of what is said of single devices.
@@ -80,9 +80,6 @@ final class RouteTraffic {
     overload.take(pushes)
   }
 
-  /// - Parameter ready: pushes that could be sent.
-  func allowance(ready: Int, at now: UInt64) -> Int { overload.allowance(ready: ready, at: now) }
-
   // MARK: answers
 
   func accepted(_ push: ReadyPush, at now: UInt64) {
@@ -139,9 +136,6 @@ final class RouteTraffic {
     guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
     overload.answered(isFailure: true, sentAt: sentAt, at: now)
   }
-
-  /// The server asks to be sent less; of one that was sent then.
-  func calm(sentAt: UInt64, at now: UInt64) { overload.calm(sentAt: sentAt, at: now) }
 
   /// The server looked at it: it has not too much of them.
   func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {

@@ -41,19 +41,16 @@ final class RouteWaiting {
   ) {
     guard push.tally.fanOut.halt != .cancelled else { return push.settleExpiredOrCancelled() }
     let remaining = push.batch.headers.expiresAt - context.options.wallClock()
-    let decision = context.options.retry.decide(
+    let delay = context.options.retry.delay(
       tries: tries, remainingMilliseconds: remaining, atLeast: atLeast ?? .zero,
       chance: context.chance())
-    switch decision {
-    case .expire: push.settleExpiredOrCancelled()
-    case .retry(let delay):
-      var push = push
-      push.askAgainAt = atLeast == nil ? 0 : context.options.wallClock() + delay.wholeMilliseconds
-      let due = max(context.loop.now &+ delay.nanoseconds, notBefore)
-      // Not beyond its expiry, also while nothing is sent: it gets its outcome then.
-      let expiry = context.loop.now &+ Duration.milliseconds(remaining).nanoseconds
-      park(push, until: min(due, expiry))
-    }
+    guard let delay else { return push.settleExpiredOrCancelled() }
+    var push = push
+    push.askAgainAt = atLeast == nil ? 0 : context.options.wallClock() + delay.wholeMilliseconds
+    let due = max(context.loop.now &+ delay.nanoseconds, notBefore)
+    // Not beyond its expiry, also while nothing is sent: it gets its outcome then.
+    let expiry = context.loop.now &+ Duration.milliseconds(remaining).nanoseconds
+    park(push, until: min(due, expiry))
   }
 
   /// Puts a push where it will be sent from.
@@ -118,37 +115,27 @@ final class RouteWaiting {
   }
 
   /// Takes out every push of a segment that is not in flight, as stragglers.
-  func postponeAll(of tally: SegmentTally) {
-    for push in takeAll(of: tally) { postpone(push) }
-    capacityMayHaveGrown()
-  }
+  func postponeAll(of tally: SegmentTally) { takeAll(of: tally, then: postpone) }
 
   /// Settles every push of a segment that is not in flight.
   func settleAll(of tally: SegmentTally) {
-    for push in takeAll(of: tally) { push.settleExpiredOrCancelled() }
-    capacityMayHaveGrown()
+    takeAll(of: tally) { $0.settleExpiredOrCancelled() }
   }
 
   /// Takes out every push of a segment, which gets no outcome here.
-  func abandon(_ tally: SegmentTally) {
-    _ = takeAll(of: tally)
-    capacityMayHaveGrown()
-  }
+  func abandon(_ tally: SegmentTally) { takeAll(of: tally) { _ in } }
 
-  /// Others may be admitted now.
-  private func capacityMayHaveGrown() {
-    context.signals.whenReadyMayHaveShrunk()
-    context.signals.schedulePump()
-  }
-
-  private func takeAll(of tally: SegmentTally) -> [ReadyPush] {
+  private func takeAll(of tally: SegmentTally, then end: (ReadyPush) -> Void) {
     var all = retries.take { $0.tally === tally } + probes.take { $0.tally === tally }
     for topic in context.queue.topics {
       let taken = topic.take(of: tally)
       if topic.counts(tally) { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
       all += taken
     }
-    return all
+    for push in all { end(push) }
+    // Others may be admitted now.
+    context.signals.whenReadyMayHaveShrunk()
+    context.signals.schedulePump()
   }
 
   /// Pushes of a topic that has just been closed wait from now on, and may be too many.
