@@ -20,18 +20,12 @@ import Testing
     }
   }
 
-  @Test func tellsSoManyInventionsApartAndWhatIsDocumentedAlways() {
+  @Test func tellsSoManyInventionsApart() {
     var counts = AnswerCounts()
     for _ in 0..<2 { for status in 1...100 { counts.refuse(.init(status: status, reason: nil)) } }
     #expect(counts.refused.count == AnswerCounts.maximum + 1)
     #expect(counts.refused[.others] == 72)
     #expect(counts.refused[.init(status: 64, reason: nil)] == 2)
-    let bad = AnswerCounts.Refusal(status: 400, reason: .badDeviceToken)
-    counts.refuse(bad, isDocumented: true)
-    #expect(counts.refused[bad] == 1 && counts.refused[.others] == 72)
-    // A documented reason makes no other status a documented one.
-    counts.refuse(.init(status: 599, reason: .badDeviceToken))
-    #expect(counts.refused[.others] == 73)
     var sum = AnswerCounts()
     sum.accept(1)
     sum.add(counts)

@@ -16,7 +16,7 @@ import Testing
     var now = Self.second
     for _ in 0..<2_000 {
       now += 1_000_000
-      overload.answered(perMillisecond, atThisRate: perMillisecond, at: now)
+      overload.answered(perMillisecond, at: now)
     }
     return (overload, now)
   }
@@ -40,7 +40,7 @@ import Testing
     var (overload, now) = taken(earlier)
     for _ in 0..<50 {
       now += 1_000_000
-      overload.answered(20, atThisRate: 20, at: now)
+      overload.answered(20, at: now)
     }
     overload.calm(sentAt: now, at: now)
     let rate = try #require(overload.rate)
@@ -64,7 +64,7 @@ import Testing
       now += 1_000_000
       let sent = overload.allowance(ready: 1_000, at: now)
       overload.take(sent)
-      if sent > 0 { overload.answered(sent, atThisRate: sent, at: now) }
+      if sent > 0 { overload.answered(sent, at: now) }
       rates.append(overload.rate ?? 0)
     }
     let last = try #require(rates.last)

@@ -88,24 +88,6 @@ import Text
     #expect(RefusalShare().weight < 40)
   }
 
-  @Test func whatIsRefusedAgainWhileOthersAreTakenIsUpToDevices() {
-    var share = RefusalShare()
-    #expect(!share.isUpToDevices)
-    share.accepted(200, firsts: 200, refusals: 0)
-    for _ in 0..<40 { share.refused(isFirstTry: true) }
-    // One of two is taken on its next try: the server takes too little.
-    for _ in 0..<20 {
-      share.refused(isFirstTry: false)
-      share.accepted(1, firsts: 0, refusals: 1)
-    }
-    #expect(!share.isUpToDevices)
-    for _ in 0..<400 { share.refused(isFirstTry: false) }
-    #expect(share.isUpToDevices)
-    // Now nobody is taken.
-    for _ in 0..<300 { share.refused(isFirstTry: true) }
-    #expect(!share.isUpToDevices)
-  }
-
   // MARK: on the way
 
   private func devices(_ count: Int, _ prefix: String) -> [(Destination, String)] {

@@ -12,7 +12,6 @@ import Testing
   enum Event {
     case unconnected(UInt64)
     case connected(UInt64)
-    case refusedToConnect
     case noToken(UInt64)
     case token
     /// It was looked at, with these facts.
@@ -41,11 +40,9 @@ import Testing
       switch event {
       case .unconnected(let now): _ = openness.set(isUnconnected: true, at: now)
       case .connected(let now):
-        openness.connected()
         _ = openness.set(isUnconnected: false, at: now)
-      case .refusedToConnect: openness.refusedToConnect()
-      case .noToken(let time): openness.lacksCredential(.noToken, "no key", until: time)
-      case .token: openness.hasCredential()
+      case .noToken(let time): openness.lack = (.noToken, time)
+      case .token: openness.lack = nil
       case .look(let facts, let now): _ = openness.closure(facts, at: now)
       }
     }
@@ -61,13 +58,9 @@ import Testing
     ([.unconnected(10), .unconnected(900)], 1010, .unreachable),
     ([.unconnected(10), .connected(900)], 5000, nil),
     ([.unconnected(10), .connected(900), .unconnected(1000)], 1500, nil),
-    // A server that says no is not waited for, until it says yes.
-    ([.unconnected(10), .refusedToConnect], 11, .unreachable),
-    ([.refusedToConnect], 11, nil),
-    ([.unconnected(10), .refusedToConnect, .connected(20), .unconnected(30)], 31, nil),
     // Without a token connections do not matter, and it is told as that.
     ([.noToken(50)], 0, .noToken),
-    ([.unconnected(10), .refusedToConnect, .noToken(50)], 20, .noToken),
+    ([.unconnected(10), .noToken(50)], 2000, .noToken),
     // It stays closed until a token was made.
     ([.noToken(50)], 60, .noToken),
     ([.noToken(50), .token], 60, nil),
@@ -130,11 +123,6 @@ import Testing
     #expect(openness.lastFailure == "connecting")
     openness.failed("no route to host")
     #expect(openness.lastFailure == "no route to host")
-    openness.lacksCredential(.noToken, "no key", until: 5)
-    #expect(openness.lastFailure == "no key")
-    #expect(!openness.mayMakeCredential(at: 4) && openness.mayMakeCredential(at: 5))
-    openness.hasCredential()
-    #expect(openness.mayMakeCredential(at: 0))
     _ = openness.closure(Self.full, at: 3000)
     #expect(openness.lastFailure == "connected, but it takes no pushes")
     let other = RouteOpenness(

@@ -7,11 +7,9 @@ import Testing
   private let tally = SegmentTally()
   private let traffic = RouteTraffic(streamsPerConnection: 500)
 
-  private func push(losses: UInt8 = 0) -> ReadyPush {
-    var history = PushHistory()
-    for _ in 0..<losses { history.countLoss(all: Int(history.losses) + 1) }
-    return ReadyPush(
-      batch: .made(topic: "a", [.production], tally), index: 0, history: history)
+  private func push() -> ReadyPush {
+    ReadyPush(
+      batch: .made(topic: "a", [.production], tally), index: 0, history: PushHistory())
   }
 
   @Test func itMovesWhenPushesGoOrAnswersCome() {
@@ -20,12 +18,12 @@ import Testing
     #expect(traffic.lastMovedAt == 1)
     traffic.sent(3, at: 2)
     #expect(traffic.lastMovedAt == 2)
-    traffic.answered(push(), at: 3)
+    traffic.answered(at: 3)
     #expect(traffic.lastMovedAt == 3)
     traffic.note(AcceptedAnswers(rateSince: 0), at: 4)
     #expect(traffic.lastMovedAt == 4)
     // What was lost, or ended without an answer, is no sign of life.
-    traffic.lost(openedAt: 0, at: 5)
+    traffic.window.lost(openedAt: 0, at: 5)
     traffic.failed(push(), sentAt: 5, at: 6)
     #expect(traffic.lastMovedAt == 4 && traffic.lastAcceptedAt == 0)
   }
@@ -38,8 +36,7 @@ import Testing
         RouteOpenness.Facts(
           openConnections: 1, takes: true, hasSendablePushes: waits,
           lastMovedAt: traffic.lastMovedAt, lastSentAt: traffic.lastSentAt,
-          lastAnsweredAt: traffic.lastAnsweredAt,
-          unanswered: (traffic.sentUnanswered, traffic.unansweredSince)), at: now)
+          lastAnsweredAt: traffic.lastAnsweredAt, unanswered: traffic.unanswered), at: now)
     }
     traffic.sent(11, at: 1)
     #expect(closure(at: 9001) == .unreachable)
@@ -48,7 +45,7 @@ import Testing
     #expect(closure(at: later) == nil)
     traffic.sent(1, at: later + 5)
     #expect(closure(at: later + 6) == nil)
-    #expect(traffic.sentUnanswered == 1 && traffic.unansweredSince == later + 5)
+    #expect(traffic.unanswered == (1, later + 5))
     traffic.sent(9, at: later + 7)
     #expect(closure(at: later + 9005) == .unreachable)
   }
@@ -56,7 +53,7 @@ import Testing
   @Test func aServerIsInOrderForAWhileAfterItAccepted() {
     let second: UInt64 = 1_000_000_000
     #expect(!traffic.isTaking(at: 10 * second))
-    traffic.looked(push(), sentAt: 8 * second, at: 9 * second)
+    traffic.ended(push(), sentAt: 8 * second, at: 9 * second)
     #expect(traffic.lastLookedAt == 9 * second && traffic.lastAcceptedAt == 0)
     traffic.accepted(push(), at: 10 * second)
     #expect(traffic.lastAcceptedAt == 10 * second && traffic.lastLookedAt == 10 * second)
@@ -76,50 +73,22 @@ import Testing
     #expect(tally.fanOut.isWelcome && tally.fanOut.failures == 0)
   }
 
-  @Test func answersOfPushesThatWereNeverLostLetMoreBeInFlight() {
+  @Test func answersLetMoreBeInFlight() {
     let limit = traffic.window.limit
-    traffic.answered(push(losses: 1), at: 1)
-    #expect(traffic.window.limit == limit)
-    traffic.answered(push(), at: 1)
+    traffic.answered(at: 1)
     #expect(traffic.window.limit == limit + 1)
     var answers = AcceptedAnswers(rateSince: 0)
     answers.add(push(), sentAt: 0)
-    answers.add(push(losses: 1), sentAt: 0)
     traffic.note(answers, at: 1)
     #expect(traffic.window.limit == limit + 2)
   }
 
   @Test func lossesThatComeOftenMakeCarefulUntilTheyAreOld() {
     #expect(!traffic.isCareful)
-    traffic.lost(openedAt: 0, at: 1)
+    traffic.window.lost(openedAt: 0, at: 1)
     #expect(traffic.isCareful && traffic.window.limit == LossWindow.floor)
     traffic.forget(at: 61_000_000_000)
     #expect(!traffic.isCareful)
-  }
-
-  /// Refusals of a server that takes nothing lower the rate; those of some devices do not, while
-  /// others are taken.
-  @Test(arguments: [false, true])
-  func onlyWhatIsUpToTheServerSetsThePace(isUpToDevices: Bool) {
-    let step: UInt64 = 50_000_000
-    var now: UInt64 = 10_000_000_000
-    var tried = push()
-    tried.history.countTry()
-    if isUpToDevices {
-      for _ in 0..<300 {
-        traffic.failed(tried, sentAt: now, at: now)
-        traffic.ended(push(), sentAt: now, at: now)
-        traffic.accepted(push(), at: now)
-      }
-      #expect(traffic.refusalShare.isUpToDevices)
-    }
-    for _ in 0..<100 {
-      now += step
-      if isUpToDevices { traffic.accepted(push(), at: now) }
-      traffic.sent(1, at: now)
-      traffic.failed(tried, sentAt: now, at: now)
-    }
-    #expect((traffic.overload.rate == nil) == isUpToDevices)
   }
 
   /// A fan-out of which nothing was taken, at a server that takes next to nothing.
@@ -134,21 +103,6 @@ import Testing
     #expect(traffic.overload.isAtFloor && traffic.outliers.map { $0 === tally.fanOut } == [true])
     traffic.accepted(push(), at: now)
     #expect(traffic.overload.isAtFloor && traffic.outliers.isEmpty)
-  }
-
-  @Test func aLittleMoreMayBeInFlightWhileNothingIsAnswered() {
-    let second: UInt64 = 1_000_000_000
-    #expect(traffic.inFlightLimit(at: 100 * second) == LossWindow.initial)
-    traffic.sent(64, at: 100 * second)
-    traffic.sent(64, at: 101 * second)
-    #expect(traffic.inFlightLimit(at: 101 * second - 1) == LossWindow.initial)
-    #expect(traffic.inFlightLimit(at: 101 * second) == LossWindow.initial + 8)
-    #expect(traffic.inFlightLimit(at: 200 * second) == 2 * LossWindow.initial)
-    traffic.answered(push(), at: 200 * second)
-    #expect(traffic.inFlightLimit(at: 200 * second) == LossWindow.initial + 1)
-    traffic.sent(1, at: 200 * second)
-    traffic.lost(openedAt: 0, at: 200 * second)
-    #expect(traffic.inFlightLimit(at: 300 * second) == LossWindow.floor)
   }
 
   @Test func withoutABoundAllMayGo() {

@@ -128,37 +128,22 @@ import Testing
 
   private static let second: UInt64 = 1_000_000_000
 
-  private func look(
-    _ congestion: inout Congestion, oldest: UInt64?, at seconds: Double, taken: Int = 0
-  ) -> Bool {
-    for _ in 0..<taken { congestion.take(1) }
-    congestion.observe(
-      oldest: oldest, bound: 1000, slowAfter: Self.second,
-      at: UInt64(seconds * Double(Self.second)))
-    #expect(congestion.isLagging || !congestion.isSlow)
-    return congestion.isSlow
-  }
-
-  @Test func isSlowWhenPushesWaitLongAndUntilItIsKnownToBeFast() {
+  @Test func isSlowWhenPushesWaitLongAndUntilNoneHasForAWhile() {
     var congestion = Congestion()
-    #expect(!look(&congestion, oldest: nil, at: 10))
-    #expect(!look(&congestion, oldest: 10 * Self.second, at: 10.09, taken: 1))
-    #expect(!congestion.isLagging)
-    #expect(!look(&congestion, oldest: 10 * Self.second, at: 10.9, taken: 1))
-    #expect(congestion.isLagging && !congestion.isHoldingUp)
-    #expect(look(&congestion, oldest: 10 * Self.second, at: 11))
+    func isSlow(oldest: UInt64?, at milliseconds: UInt64) -> Bool {
+      congestion.observe(oldest: oldest, slowAfter: Self.second, at: milliseconds * 1_000_000)
+      return congestion.isSlow
+    }
+    #expect(!isSlow(oldest: nil, at: 10_000))
+    #expect(!isSlow(oldest: 10 * Self.second, at: 10_999))
+    #expect(!congestion.isHoldingUp)
+    #expect(isSlow(oldest: 10 * Self.second, at: 11_000))
     #expect(congestion.isHoldingUp)
     // Its queue was empty for a while: that says nothing.
-    #expect(look(&congestion, oldest: nil, at: 12, taken: 999))
+    #expect(isSlow(oldest: nil, at: 12_000))
     #expect(!congestion.isHoldingUp)
-    // It took in half a second what it may not keep waiting for a second.
-    #expect(look(&congestion, oldest: 12 * Self.second, at: 12.4, taken: 499))
-    #expect(!look(&congestion, oldest: 12 * Self.second, at: 12.5, taken: 1))
-    #expect(!look(&congestion, oldest: nil, at: 13, taken: 500))
-    #expect(!congestion.isLagging)
-    // Fast or not, who waits waits.
-    #expect(look(&congestion, oldest: 13 * Self.second, at: 14, taken: 5000))
-    #expect(look(&congestion, oldest: nil, at: 23.9))
-    #expect(!look(&congestion, oldest: nil, at: 24))
+    #expect(isSlow(oldest: 12 * Self.second, at: 13_000))
+    #expect(isSlow(oldest: nil, at: 22_999))
+    #expect(!isSlow(oldest: nil, at: 23_000))
   }
 }

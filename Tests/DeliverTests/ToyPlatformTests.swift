@@ -63,9 +63,9 @@ private struct ToyAccount: PlatformAccount {
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
     let counted = AnswerCounts.Refusal(status: answer.status, reason: nil)
     guard answer.status == 404 else {
-      return AnswerMeaning(.retry(Self.busy), counted: counted, isDocumented: true)
+      return AnswerMeaning(.retry(Self.busy), counted: counted)
     }
-    return AnswerMeaning(.prune(Self.gone), counted: counted, isDocumented: true, goneSince: 7)
+    return AnswerMeaning(.prune(Self.gone), counted: counted, goneSince: 7)
   }
 
   func retryLimit(of reason: RejectionReason) -> RetryLimit? { nil }

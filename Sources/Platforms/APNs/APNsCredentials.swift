@@ -57,12 +57,9 @@ extension APNsCredentials: PlatformAccount {
     let disposition = RejectionTable.disposition(
       status: answer.status, reason: said.reason, isWhole: answer.isWhole)
     let reason = said.reason.map { RejectionReason.apple($0) }
-    let isDocumented =
-      reason.map { $0 != .other } == true && RejectionTable.statuses.contains(answer.status)
     return AnswerMeaning(
       disposition,
       counted: AnswerCounts.Refusal(status: answer.status, reason: reason),
-      isDocumented: isDocumented,
       unknown: RejectionTable.unknown(answer.status, said.reason, disposition),
       goneSince: said.timestamp)
   }

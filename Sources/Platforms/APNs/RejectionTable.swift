@@ -7,9 +7,6 @@ import Text
 /// own advice is to retry 5xx after 15 minutes, longer than go-live news lives; ours is a short
 /// jittered back-off inside the event's time, then `expired`.
 package enum RejectionTable {
-  /// Those of "Handling notification responses from APNs".
-  static let statuses: Set = [400, 403, 404, 405, 410, 413, 429, 500, 503]
-
   /// `reason`: the body's, nil when the body is missing or is not what Apple sends. Apple names a
   /// reason with each refusal, in one word: an answer without one, or with several words as in
   /// "Bad Request", is a proxy's, as a rule, and says nothing of the device.

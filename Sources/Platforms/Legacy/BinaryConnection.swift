@@ -216,8 +216,7 @@ final class BinaryConnection: PushConnection {
   var wasOpened: Bool { greetedAt > 0 }
   var isFresh: Bool { lastSentAt == 0 }
 
-  // MARK: what only answers could say
-
+  /// Only answers could say that one is late.
   func tick(now: UInt64) {}
 }
 

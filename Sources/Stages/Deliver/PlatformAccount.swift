@@ -121,20 +121,17 @@ package struct AnswerMeaning: Sendable {
   package let disposition: Disposition
   /// Counted in the metrics.
   package let refusal: AnswerCounts.Refusal
-  /// The platform documents status and reason: it is counted by itself.
-  package let isDocumented: Bool
   /// The answer, where the platform does not document it.
   package let unknown: UnknownAnswer?
   /// Since when the token is gone, in ms since 1970, where the platform says so.
   package let goneSince: Int64?
 
   package init(
-    _ disposition: Disposition, counted refusal: AnswerCounts.Refusal, isDocumented: Bool,
+    _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
     unknown: UnknownAnswer? = nil, goneSince: Int64? = nil
   ) {
     self.disposition = disposition
     self.refusal = refusal
-    self.isDocumented = isDocumented
     self.unknown = unknown
     self.goneSince = goneSince
   }

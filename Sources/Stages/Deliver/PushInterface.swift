@@ -53,7 +53,9 @@ package final class ConnectionRoute {
   package func refused(
     _ item: StreamSlots.Slot, _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
     on connection: any PushConnection
-  ) { judge.refused(item, disposition, counted: refusal, on: connection) }
+  ) {
+    judge.conclude(item, AnswerMeaning(disposition, counted: refusal), on: connection)
+  }
 
   // MARK: connections
 

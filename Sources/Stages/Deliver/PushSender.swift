@@ -12,7 +12,6 @@ final class PushSender {
   private let queue: FairQueue
   private let traffic: RouteTraffic
   private let account: any PlatformAccount
-  private let congestion: RouteCongestion
   private let waiting: RouteWaiting
   /// Of the pushes that were sent last.
   private var lastEncoded: SharedHeaders?
@@ -21,18 +20,16 @@ final class PushSender {
   /// Fan-outs whose headers are kept: more than ever take turns.
   private static let maximumEncoded = 128
 
-  init(_ context: RouteContext, congestion: RouteCongestion, waiting: RouteWaiting) {
+  init(_ context: RouteContext, waiting: RouteWaiting) {
     queue = context.queue
     traffic = context.traffic
     account = context.account
-    self.congestion = congestion
     self.waiting = waiting
   }
 
   func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isAlive(at: round.now) else { return }
-    var capacity = min(
-      connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
+    var capacity = min(connection.capacity, traffic.window.limit - connection.inFlight)
     if traffic.overload.rate != nil, capacity > 0 {
       let ready = queue.sendableCount(at: round.now)
       capacity = min(capacity, traffic.overload.allowance(ready: ready, at: round.now))
@@ -86,7 +83,6 @@ final class PushSender {
     topic.drop(run, left)
     if sent > 0 {
       if isProbe { topic.gate.probeSent(at: round.now) }
-      congestion.sent(sent)
       traffic.sent(sent, at: round.now)
       let tally = run.first.tally
       tally.fanOut.sent(sent)

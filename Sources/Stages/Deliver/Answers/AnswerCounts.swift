@@ -1,6 +1,7 @@
 import Model
 
-/// Counts each answer of a server: all that the platform documents, and `maximum` different others.
+/// Counts each answer of a server: `maximum` different refusals, which is more than a platform
+/// documents, however many a server invents.
 package struct AnswerCounts: Sendable, Equatable {
   package struct Refusal: Sendable, Hashable {
     /// Of HTTP; 0 for those that are too many.
@@ -19,25 +20,19 @@ package struct AnswerCounts: Sendable, Equatable {
     static let others = Refusal(status: 0, reason: .other)
   }
 
-  /// Of refusals that are not documented; each is a series.
+  /// Each is a series.
   static let maximum = 64
 
   package private(set) var accepted = 0
   package private(set) var refused: [Refusal: Int] = [:]
-  private var invented = 0
 
   package init() {}
 
   mutating func accept(_ count: Int) { accepted += count }
 
-  mutating func refuse(_ refusal: Refusal, isDocumented: Bool = false) {
-    let isNew = refused[refusal] == nil && !isDocumented
-    guard !isNew || invented < Self.maximum else {
-      refused[.others, default: 0] += 1
-      return
-    }
-    if isNew { invented += 1 }
-    refused[refusal, default: 0] += 1
+  mutating func refuse(_ refusal: Refusal) {
+    let isKept = refused[refusal] != nil || refused.count < Self.maximum
+    refused[isKept ? refusal : .others, default: 0] += 1
   }
 
   /// Keeps as many different ones as all routes and lanes do.

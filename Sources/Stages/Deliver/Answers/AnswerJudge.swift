@@ -11,10 +11,8 @@ final class AnswerJudge {
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
   private let credentials: RouteCredentials
-  /// From the request to the answer, of all that had one.
-  private(set) var answerTimes = Histogram.answerTimes
-  private(set) var answerCounts = AnswerCounts()
-  private(set) var unknownAnswers = UnknownAnswers()
+  /// Answers by time, status and reason.
+  private(set) var figures = PlatformFigures()
 
   init(_ context: RouteContext, waiting: RouteWaiting, credentials: RouteCredentials) {
     self.context = context
@@ -31,7 +29,7 @@ final class AnswerJudge {
   func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
     answers.add(push, sentAt: sentAt)
     let now = loop.now
-    answerTimes.observe(nanoseconds: now &- sentAt)
+    figures.answerTimes.observe(nanoseconds: now &- sentAt)
     traffic.accepted(push, at: now)
     if credentials.isWatching { credentials.taken(by: push, sentAt: sentAt) }
     push.batch.settle(push.index, .accepted)
@@ -39,7 +37,7 @@ final class AnswerJudge {
 
   func note(_ answers: AcceptedAnswers) {
     guard answers.count > 0 else { return }
-    answerCounts.accept(answers.count)
+    figures.answerCounts.accept(answers.count)
     traffic.note(answers, at: loop.now)
   }
 
@@ -55,13 +53,11 @@ final class AnswerJudge {
       push.history.mayHaveArrived = true
       return retry(push, .unanswered, sentAt: sentAt)
     }
-    // No try that speaks against it: nobody has looked at it. Where many are refused, the rate sees
-    // to it that the server is not asked too often; where it is this one alone, the growing delay
-    // does.
+    // No try that speaks against it: nobody has looked at it. The rate sees to it that the server
+    // is not asked too often.
     push.history.countTry()
     push.backOffs += 1
-    let isRare = traffic.overload.isRare
-    waiting.scheduleRetry(push, tries: isRare ? push.backOffs : min(push.backOffs, 3))
+    waiting.scheduleRetry(push, tries: min(push.backOffs, 3))
   }
 
   /// The server asks to be sent less, with the stream of a push or with a connection that was used
@@ -70,60 +66,41 @@ final class AnswerJudge {
 
   /// The server has not processed this push and takes no more on that connection: it is sent on
   /// another, and this was no try.
-  func requeue(_ push: ReadyPush) {
-    waiting.requeue(context.queue.back(push))
+  /// - Parameter hadIt: the server had the request, and left it out of those that its GOAWAY names.
+  func requeue(_ push: ReadyPush, hadIt: Bool = false) {
+    var push = context.queue.back(push)
+    if hadIt { push.loss.wasUnprocessed = true }
+    waiting.requeue(push)
     context.signals.schedulePump()
   }
 
-  /// As above; the server had the request, and left it out of those that its GOAWAY names.
-  func requeueUnprocessed(_ push: ReadyPush) {
-    var push = push
-    push.loss.wasUnprocessed = true
-    requeue(push)
-  }
-
-  /// - Parameter isWhole: the answer was read to its end.
   func answered(
-    _ push: ReadyPush, status: Int, body: [UInt8], isWhole: Bool, retryAfter: Duration?,
-    on connection: any PushConnection, _ item: StreamSlots.Slot
+    _ item: StreamSlots.Slot, _ answer: PlatformAnswer, retryAfter: Duration?,
+    on connection: any PushConnection
   ) -> Disposition {
-    let meaning = context.account.meaning(
-      of: PlatformAnswer(status: status, body: body, isWhole: isWhole))
-    answerCounts.refuse(meaning.refusal, isDocumented: meaning.isDocumented)
-    if let unknown = meaning.unknown, unknownAnswers.count(unknown) {
-      context.report(.unknownAnswer(context.target.endpoint, unknown))
-    }
-    conclude(
-      push, meaning.disposition, meaning.unknown, goneSince: meaning.goneSince,
-      retryAfter: retryAfter, on: connection, item)
+    let meaning = context.account.meaning(of: answer)
+    conclude(item, meaning, retryAfter: retryAfter, on: connection)
     return meaning.disposition
   }
 
-  /// A server of another interface than HTTP/2 said so.
-  func refused(
-    _ item: StreamSlots.Slot, _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
+  func conclude(
+    _ item: StreamSlots.Slot, _ meaning: AnswerMeaning, retryAfter: Duration? = nil,
     on connection: any PushConnection
   ) {
-    answerCounts.refuse(refusal)
-    conclude(item.push, disposition, on: connection, item)
-  }
-
-  /// - Parameter goneSince: the platform's timestamp, in ms since 1970.
-  func conclude(
-    _ push: ReadyPush, _ disposition: Disposition, _ unknown: UnknownAnswer? = nil,
-    goneSince: Int64? = nil, retryAfter: Duration? = nil, on connection: any PushConnection,
-    _ item: StreamSlots.Slot
-  ) {
-    let push = context.queue.back(push)
-    count(push, disposition, sentAt: item.sentAt)
-    switch disposition {
+    figures.answerCounts.refuse(meaning.refusal)
+    if let unknown = meaning.unknown, figures.unknownAnswers.count(unknown) {
+      context.report(.unknownAnswer(context.target.endpoint, unknown))
+    }
+    let push = context.queue.back(item.push)
+    count(push, meaning.disposition, sentAt: item.sentAt)
+    switch meaning.disposition {
     case .accepted: push.batch.settle(push.index, .accepted)
     case .reject(let reason): push.settle(answered: reason)
     case .rejectAndAlert(let reason):
       context.report(.configurationRejected(context.target.endpoint, reason: reason))
       push.settle(answered: reason)
     case .prune(let reason):
-      push.batch.addVerdict(push.index, .gone(since: goneSince ?? 0, reason: reason))
+      push.batch.addVerdict(push.index, .gone(since: meaning.goneSince ?? 0, reason: reason))
       push.settle(answered: reason)
     case .setAside(let reason):
       push.batch.addVerdict(push.index, .unusable(reason))
@@ -133,17 +110,15 @@ final class AnswerJudge {
       connection.retire(reason.name)
       retry(push, reason, sentAt: item.sentAt, after: retryAfter)
     case .renew(let reason): credentials.renew(push, reason, connection, item)
-    case .hold(let reason): credentials.refused(push, reason, unknown, sentAt: item.sentAt)
+    case .hold(let reason): credentials.refused(push, reason, meaning.unknown, sentAt: item.sentAt)
     }
   }
 
   /// Counts an answer as evidence about the server.
-  private func count(
-    _ push: ReadyPush, _ disposition: Disposition, sentAt: UInt64
-  ) {
+  private func count(_ push: ReadyPush, _ disposition: Disposition, sentAt: UInt64) {
     let now = loop.now
-    answerTimes.observe(nanoseconds: now &- sentAt)
-    traffic.answered(push, at: now)
+    figures.answerTimes.observe(nanoseconds: now &- sentAt)
+    traffic.answered(at: now)
     switch disposition {
     case .hold, .renew, .retryElsewhere: break
     case .retry(let reason):
@@ -195,8 +170,6 @@ struct AcceptedAnswers {
   private(set) var count = 0
   /// Of pushes that were sent at the present rate of `Overload`.
   private(set) var atThisRate = 0
-  /// Of pushes that were never lost with a connection.
-  private(set) var ordinary = 0
   /// Of pushes that were sent for the first time.
   private(set) var firsts = 0
   /// Refusals of the others before they were accepted.
@@ -207,7 +180,6 @@ struct AcceptedAnswers {
   mutating func add(_ push: ReadyPush, sentAt: UInt64) {
     count += 1
     if sentAt >= rateSince { atThisRate += 1 }
-    if push.history.losses == 0 { ordinary += 1 }
     if push.isAnotherTry { refusals += RefusalShare.refusals(of: push) } else { firsts += 1 }
   }
 }

@@ -10,47 +10,25 @@ struct RefusalShare {
   private static let wholeTry = 1.0 / 8
   /// Where more are refused, a refusal says too little to be added up.
   private static let most = 0.8
-
-  /// Answers to first tries: rises at once when a server gets into trouble.
-  private var firstTries = DecayingRatio()
-  /// All answers to pushes until they were taken: falls when the trouble is over.
-  private var untilTaken = DecayingRatio()
-  /// Answers to pushes that had been refused before.
-  private var furtherTries = DecayingRatio()
-  /// Where no fewer of those are refused again, though most others are taken, it is up to the
-  /// devices.
-  private static let again = 0.95
-  /// More tries of one push than this are not counted: a sixteenth of what is remembered.
-  private static let mostOfOnePush = 16
-
   private static let remembered = 256
 
-  mutating func refused(isFirstTry: Bool) {
-    if isFirstTry {
-      firstTries.add(1, failures: 1, remembering: Self.remembered)
-    } else {
-      furtherTries.add(1, failures: 1, remembering: Self.remembered)
-    }
-  }
+  /// Answers to first tries: rises at once when a server gets into trouble.
+  private var firstTries = DecayingRatio(remembering: Self.remembered)
+  /// All answers to pushes until they were taken: falls when the trouble is over.
+  private var untilTaken = DecayingRatio(remembering: Self.remembered)
 
-  /// Pushes are refused for their devices, and not because they are too many: sending fewer would
-  /// help nobody.
-  var isUpToDevices: Bool {
-    furtherTries.likelyShare >= Self.again && firstTries.likelyShare <= 0.5
-  }
+  mutating func refused(isFirstTry: Bool) { if isFirstTry { firstTries.add(failures: 1) } }
 
   /// Refusals of a push before it was taken, as far as they count: through a whole outage it is one
   /// push among others.
-  static func refusals(of push: ReadyPush) -> Int { min(Int(push.history.tries), mostOfOnePush) }
+  static func refusals(of push: ReadyPush) -> Int {
+    min(Int(push.history.tries), remembered / 16)
+  }
 
-  /// - Parameters:
-  ///   - pushes: that were taken.
-  ///   - firsts: of them, those that were taken on their first try.
-  ///   - refusals: what the others were answered before.
+  /// Pushes were taken, `firsts` of them on their first try, the others after these refusals.
   mutating func accepted(_ pushes: Int, firsts: Int, refusals: Int) {
-    firstTries.add(firsts, failures: 0, remembering: Self.remembered)
-    furtherTries.add(pushes - firsts, failures: 0, remembering: Self.remembered)
-    untilTaken.add(pushes + refusals, failures: refusals, remembering: Self.remembered)
+    firstTries.add(firsts, failures: 0)
+    untilTaken.add(pushes + refusals, failures: refusals)
   }
 
   /// The suspicion that one more refusal adds to a push, in hundredths of a try.
@@ -70,8 +48,12 @@ struct RefusalShare {
 /// Answers, and those among them that say "not now". Of more than are remembered half is forgotten,
 /// so that new ones weigh more than old ones.
 struct DecayingRatio {
-  var answers = 0
-  var failures = 0
+  private(set) var answers = 0
+  private(set) var failures = 0
+  private let remembered: Int
+
+  /// - Parameter answers: without a bound they are added up.
+  init(remembering answers: Int = .max) { remembered = answers }
 
   var taken: Int { answers - failures }
   var share: Double { answers == 0 ? 0 : Double(failures) / Double(answers) }
@@ -81,19 +63,13 @@ struct DecayingRatio {
   /// good as nothing known.
   var shareOfOthers: Double { Double(max(0, failures - 1)) / Double(answers + 1) }
 
-  mutating func add(_ other: DecayingRatio) {
-    answers += other.answers
-    failures += other.failures
-  }
-
-  mutating func add(_ more: Int, failures: Int, remembering most: Int) {
-    add(DecayingRatio(answers: more, failures: failures))
-    while answers > most { halve() }
-  }
-
-  mutating func halve() {
-    answers /= 2
-    failures /= 2
+  mutating func add(_ more: Int = 1, failures moreFailures: Int) {
+    answers += more
+    failures += moreFailures
+    while answers > remembered {
+      answers /= 2
+      failures /= 2
+    }
   }
 
   /// A tenth less of it was taken, and by more than chance: by so many standard deviations.

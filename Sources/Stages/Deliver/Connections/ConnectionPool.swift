@@ -140,7 +140,6 @@ final class ConnectionPool {
   func ready(_ connection: any PushConnection) {
     context.report(.connected(context.target.endpoint))
     slots.counts.opened += 1
-    context.openness.connected()
     noteConnections()
     // The server lets in again: slots that it refused need not wait for their next try.
     if slots.openCount == 1 {
@@ -209,11 +208,6 @@ final class ConnectionPool {
     if end == .idle, context.queue.hasPushes { delay = .zero }
     if delay == .zero { open(slot) } else { open(slot, after: delay) }
     noteConnections()
-    // Nobody waits a second for a server that has said no.
-    if isOrdinary, !connection.wasOpened, slots.openCount == 0 {
-      context.openness.refusedToConnect()
-      context.signals.whenOpennessMayHaveChanged()
-    }
   }
 
   // MARK: the connections that are needed

@@ -149,9 +149,9 @@ final class HTTP2Connection: PushConnection {
     let retryAfter = ended.content?.value(of: RetryAfter.fieldName)?.withUnsafeBytes {
       RetryAfter.parse($0, now: context.options.wallClock())
     }
-    let disposition = answers.answered(
-      item.push, status: ended.status, body: ended.content?.body ?? [],
-      isWhole: ended.errorCode == 0, retryAfter: retryAfter, on: self, item)
+    let answer = PlatformAnswer(
+      status: ended.status, body: ended.content?.body ?? [], isWhole: ended.errorCode == 0)
+    let disposition = answers.answered(item, answer, retryAfter: retryAfter, on: self)
     if case .setAside = disposition { cut.rejected(at: now) }
   }
 
@@ -161,7 +161,7 @@ final class HTTP2Connection: PushConnection {
     if isUntouched {
       answers.requeue(item.push)
     } else if isBeyondLast(item.stream) {
-      answers.requeueUnprocessed(item.push)
+      answers.requeue(item.push, hadIt: true)
     } else if item.isReset {
       let isWell = watch.isWell(since: item.sentAt, isForProbes: isForProbes)
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
@@ -249,7 +249,7 @@ final class HTTP2Connection: PushConnection {
       } else if !hasLeft {
         answers.requeue(item.push)
       } else if isBeyondLast(item.stream) {
-        answers.requeueUnprocessed(item.push)
+        answers.requeue(item.push, hadIt: true)
       } else {
         return item.push
       }

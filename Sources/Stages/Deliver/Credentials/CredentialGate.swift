@@ -3,44 +3,37 @@
 /// ask what a refusal means. None is rejected for it: whatever it is about, it is ours to mend.
 ///
 /// Only pushes that were sent after the first refusal are asked: what was in flight then says
-/// nothing of what is taken since.
+/// nothing of what is taken since. Times are monotonic nanoseconds.
 ///
 /// ```
 /// open ─refused→ doubted ─taken→ open
-///                   └─refused again→ held ─time→ doubted (fewer pushes ask)
+///                   └─refused again→ held ─time→ doubted
 /// ```
 struct CredentialGate: Equatable {
   enum State: Equatable {
     case open
     /// A few pushes at a time ask; the topic is not sent otherwise.
     case doubted
-    /// Monotonic nanoseconds until which nothing asks, but a push for a new token.
+    /// Until then nothing asks, but a push for a new token.
     case held(until: UInt64)
   }
 
   private(set) var state = State.open
   /// It was held and no answer since showed that credentials are taken: an operator's matter.
   private(set) var isRefused = false
-  /// Monotonic nanoseconds; nil: never.
   private(set) var lastRefusedAt: UInt64?
-  /// Monotonic nanoseconds since when nobody knows whether they are taken.
+  /// Since when nobody knows whether they are taken.
   private var doubtedAt: UInt64 = 0
-  /// Monotonic nanoseconds: when it was first refused since it was open.
+  /// When it was first refused since it was open.
   private var refusedSince: UInt64 = 0
-  /// Another push was taken after the last refusal.
-  private var isConfirmed = false
   private var refusalsInARow = 0
   /// Pushes refused since others were taken that had not been refused before.
   private var pushesRefused = 0
   private var probes = 0
-  /// Monotonic nanoseconds.
   private var lastProbeAt: UInt64 = 0
 
   /// Enough to tell one bad token from a bad key within one round trip.
-  private static let firstProbes = 4
-  /// After a hold credentials are likely to be refused still, and servers close connections with
-  /// many errors.
-  private static let laterProbes = 2
+  private static let mostProbes = 4
   /// Refused twice while others are taken, it is about this push: nobody else is asked again.
   private static let refusalsOfOnePush = 2
 
@@ -51,8 +44,6 @@ struct CredentialGate: Equatable {
   var isOpen: Bool { state == .open }
   /// Without a refusal in the past answers say nothing new.
   var isWatching: Bool { lastRefusedAt != nil }
-
-  private var width: Int { isRefused ? Self.laterProbes : Self.firstProbes }
 
   /// Whether pushes of the topic are as good as closed in: credentials are refused, or those that
   /// ask have had no answer for `limit` nanoseconds.
@@ -65,18 +56,18 @@ struct CredentialGate: Equatable {
   mutating func allows(at now: UInt64, hasUntried: Bool) -> Bool {
     switch state {
     case .open: return true
-    case .doubted: return probes < width
+    case .doubted: return probes < Self.mostProbes
     case .held(let until):
       if now < until {
         // One token's refusals say nothing about others, and those of several little: a push that
         // was never refused may be of a healthy event, so one asks now and then.
-        guard hasUntried, probes < width else { return false }
+        guard hasUntried, probes < Self.mostProbes else { return false }
         return pushesRefused < 2 || now &- lastProbeAt >= Self.askAgainAfter
       }
       state = .doubted
       doubtedAt = now
       refusalsInARow = 0
-      return probes < width
+      return probes < Self.mostProbes
     }
   }
 
@@ -95,7 +86,6 @@ struct CredentialGate: Equatable {
   /// An answer that only good credentials get. Returns whether it ends a doubt.
   mutating func taken(sentAt: UInt64) -> Bool {
     guard sentAt >= refusedSince else { return false }
-    isConfirmed = true
     isRefused = false
     refusalsInARow = 0
     pushesRefused = 0
@@ -112,12 +102,12 @@ struct CredentialGate: Equatable {
   mutating func refused(
     refusals: Int, sentAt: UInt64, at now: UInt64, hold: UInt64
   ) -> UInt64? {
+    let wereTakenSince = state == .open && isWatching
     lastRefusedAt = now
-    if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return nil }
+    if wereTakenSince, refusals >= Self.refusalsOfOnePush { return nil }
     // Also of what was in flight: refusals of several tokens are not about one.
     if refusals <= 1 { pushesRefused += 1 }
     if state == .doubted, sentAt < refusedSince { return nil }
-    isConfirmed = false
     refusalsInARow += 1
     switch state {
     case .held(let until): return until
@@ -129,7 +119,7 @@ struct CredentialGate: Equatable {
     case .doubted:
       // A push is its own probe only when there is no other to ask.
       let isAlone = refusals >= Self.refusalsOfOnePush && probes == 0
-      guard refusalsInARow >= width || isAlone else { return nil }
+      guard refusalsInARow >= Self.mostProbes || isAlone else { return nil }
       state = .held(until: now &+ hold)
       isRefused = true
       return now &+ hold

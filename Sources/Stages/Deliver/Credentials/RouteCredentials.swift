@@ -15,14 +15,15 @@ final class RouteCredentials {
 
   /// Nil while there is nothing that the platform could take.
   func credential(now: UInt64) -> (any Credential)? {
-    guard context.openness.mayMakeCredential(at: now) else { return nil }
+    guard now >= context.openness.lack?.until ?? 0 else { return nil }
     do {
       let credential = try context.account.credential(now: context.options.wallClock())
-      context.openness.hasCredential()
+      context.openness.lack = nil
       return credential
     } catch {
       let until = error.mayEndAtOnce ? now : now &+ context.options.credentialHold.nanoseconds
-      context.openness.lacksCredential(error.kind, error.reason, until: until)
+      context.openness.lack = (error.kind, until)
+      context.openness.failed(error.reason)
       context.signals.whenOpennessMayHaveChanged()
       return nil
     }
@@ -76,8 +77,6 @@ final class RouteCredentials {
     waiting.scheduleRetry(push, tries: tries, notBefore: heldUntil ?? 0)
     context.signals.schedulePump()
   }
-
-  // MARK: time
 
   /// Forgets topics that have been idle for long.
   func forget(at now: UInt64) {

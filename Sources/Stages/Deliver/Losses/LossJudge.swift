@@ -15,7 +15,7 @@ final class LossJudge {
   func lost(_ connection: any PushConnection, _ orphans: [ReadyPush], reason: String) {
     guard !orphans.isEmpty else { return }
     if orphans.contains(where: { $0.history.losses == 0 }) {
-      context.traffic.lost(openedAt: connection.openedAt, at: context.loop.now)
+      context.traffic.window.lost(openedAt: connection.openedAt, at: context.loop.now)
     }
     context.report(.lost(context.target.endpoint, pushes: orphans.count, reason: reason))
     for push in orphans { lost(push) }

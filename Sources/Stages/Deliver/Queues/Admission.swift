@@ -143,7 +143,7 @@ final class Admission {
       isCheckScheduled = false
       observeCongestion(loop.now)
       admitWaiting()
-      if routes.all.contains(where: { $0.queue.readyCount > 0 || $0.congestion.wasLagging }) {
+      if routes.all.contains(where: { $0.queue.readyCount > 0 || $0.congestion.isSlow }) {
         scheduleCheck()
       }
     }
@@ -157,12 +157,8 @@ final class Admission {
       route.congestion.observe(isConnected: route.pool.slots.openCount > 0, at: now)
     }
     for route in routes.all {
-      let othersGoOn = routes.all.contains {
-        $0 !== route && $0.congestion.isInUse(at: now) && !$0.congestion.isHoldingUp
-      }
-      let congestion = route.congestion
-      congestion.set(
-        lags: congestion.isLagging && othersGoOn, yields: congestion.isSlow && othersGoOn)
+      route.congestion.set(
+        othersGoOn: routes.all.contains { $0 !== route && $0.congestion.goesOn(at: now) })
     }
   }
 }

@@ -13,13 +13,9 @@ import Text
 struct Overload {
   /// Pushes a second that go on asking a server that takes none.
   static let floor = 10.0
-  /// Failures that are fewer than this part of all answers are a matter of single pushes.
-  private static let rare = 10
-  /// Answers that are remembered for that.
-  private static let remembered = 256
   /// Answers are looked at over so long, and longer while they are too few to say anything.
   private static let round: UInt64 = 200_000_000
-  private static let longestRound: UInt64 = 1_000_000_000
+  private static let longestRound = 5 * Self.round
   private static let enoughAnswers = 20
   /// So many failures in a round are worth a bound, and half as many a lower one where the bound
   /// decided how much was sent in it: those of the last few pushes of a fan-out say nothing.
@@ -30,15 +26,10 @@ struct Overload {
   private static let step = 0.05
   /// Where no ceiling is known, the next round is sent so many times as much.
   private static let leap = 4.0
-  /// Where more than this fails of less, still less is tried first: while a server uses up what it
-  /// had saved for a burst, it looks as if less did not help.
-  private static let bearable = 0.7
   /// Where more than this fails, nothing is taken, and more is not tried.
   private static let nearlyAll = 0.9
   /// Trouble that is older says nothing.
   private static let memory: UInt64 = 60_000_000_000
-
-  private var lately = DecayingRatio()
 
   /// Pushes a second; nil: no bound.
   private(set) var rate: Double?
@@ -64,30 +55,24 @@ struct Overload {
   /// As little is sent as ever.
   var isAtFloor: Bool { rate == Self.floor }
 
-  /// Nearly all pushes are taken lately: one that is not may be at fault itself.
-  var isRare: Bool { lately.failures * Self.rare < lately.answers }
-
   // MARK: answers
 
   mutating func answered(isFailure: Bool, sentAt: UInt64, at now: UInt64) {
-    answered(1, atThisRate: sentAt >= loweredAt ? 1 : 0, areFailures: isFailure, at: now)
+    if sentAt >= loweredAt { answered(1, areFailures: isFailure, at: now) }
   }
 
-  /// As above for several answers of one kind.
-  /// - Parameter recent: those of pushes that were sent at the present rate, since `loweredAt`:
-  ///   what was sent before says nothing of it.
-  mutating func answered(
-    _ count: Int, atThisRate recent: Int, areFailures: Bool = false, at now: UInt64
-  ) {
-    lately.add(count, failures: areFailures ? count : 0, remembering: Self.remembered)
-    guard recent > 0 else { return }
+  /// As above for several answers of one kind, to pushes that were sent at the present rate, since
+  /// `loweredAt`: what was sent before says nothing of it.
+  mutating func answered(_ count: Int, areFailures: Bool = false, at now: UInt64) {
+    guard count > 0 else { return }
     if current.answers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
-    current.add(DecayingRatio(answers: recent, failures: areFailures ? recent : 0))
+    current.add(count, failures: areFailures ? count : 0)
     let elapsed = now &- roundSince
     guard elapsed >= Self.round,
       current.answers >= Self.enoughAnswers || elapsed >= Self.longestRound
     else { return }
-    judge(elapsed, now)
+    lastTaken = taken(elapsed)
+    judge(now)
     beginRound(now)
   }
 
@@ -97,17 +82,18 @@ struct Overload {
     isLimiting = false
   }
 
+  private func taken(_ elapsed: UInt64) -> Double {
+    Double(current.taken) * 1_000_000_000 / Double(elapsed)
+  }
+
   /// Of what an overloaded server is sent, a greater part fails the more it is; what fails by
   /// chance is the same part of any number. So the rate is lowered once, and not again before
   /// enough answers show what fails of less; that, and not zero, is what more is compared to.
-  private mutating func judge(_ elapsed: UInt64, _ now: UInt64) {
-    lastTaken = taken(elapsed)
+  private mutating func judge(_ now: UInt64) {
     if let before {
-      sinceLowered.add(current)
+      sinceLowered.add(current.answers, failures: current.failures)
       guard Double(sinceLowered.answers) * before.share >= Double(Self.worthBounding)
       else { return }
-      guard sinceLowered.share <= Self.bearable || rate == Self.floor
-      else { return lower(elapsed, now) }
       usual = sinceLowered
       self.before = nil
       // Then it was not for being sent too much.
@@ -115,25 +101,21 @@ struct Overload {
     }
     guard !current.isMore(than: usual), current.share <= Self.nearlyAll else {
       let enough = isLimiting ? Self.worthBounding / 2 : Self.worthBounding
-      if current.failures >= enough { lower(elapsed, now) }
-      return
+      guard current.failures >= enough else { return }
+      before = current
+      return lower(
+        to: lastTaken * Self.caution, ceiling: lastTaken > Self.floor ? lastTaken : .infinity, now)
     }
     if usual.isMore(than: current) { usual = current }
     raise()
   }
 
-  private func taken(_ elapsed: UInt64) -> Double {
-    Double(current.answers - current.failures) * 1_000_000_000 / Double(elapsed)
-  }
-
-  private mutating func lower(_ elapsed: UInt64, _ now: UInt64) {
-    let taken = taken(elapsed)
-    rate = max(Self.floor, taken * Self.caution)
-    ceiling = taken > Self.floor ? taken : .infinity
+  private mutating func lower(to rate: Double, ceiling: Double, _ now: UInt64) {
+    self.rate = max(Self.floor, rate)
+    self.ceiling = ceiling
     growth = 0
     bucket = TokenBucket(at: now)
     loweredAt = now
-    before = current
     sinceLowered = DecayingRatio()
   }
 
@@ -155,30 +137,15 @@ struct Overload {
     guard rate == nil || sentAt >= loweredAt else { return }
     // It may say so before the first round is over, or after one in which little was sent.
     let most = max(lastTaken, taken(max(now &- roundSince, Self.round)))
-    rate = max(Self.floor, min(rate ?? .infinity, most) / 2)
-    ceiling = 0
-    growth = 0
-    bucket = TokenBucket(at: now)
-    loweredAt = now
+    lower(to: min(rate ?? .infinity, most) / 2, ceiling: 0, now)
     before = nil
-    sinceLowered = DecayingRatio()
     usual = DecayingRatio()
     beginRound(now)
   }
 
-  /// Forgets all that the server's answers have shown.
-  mutating func trust() {
-    rate = nil
-    ceiling = .infinity
-    before = nil
-    usual = DecayingRatio()
-    current = DecayingRatio()
-    lately = DecayingRatio()
-  }
-
-  /// Called now and then.
+  /// Forgets old trouble; called now and then.
   mutating func forget(at now: UInt64) {
-    if rate != nil, now &- loweredAt >= Self.memory { trust() }
+    if rate != nil, now &- loweredAt >= Self.memory { self = Overload() }
   }
 
   // MARK: sending
@@ -192,9 +159,7 @@ struct Overload {
   }
 
   /// Pushes were sent.
-  mutating func take(_ pushes: Int) {
-    if let rate { bucket.sent(pushes, rate) }
-  }
+  mutating func take(_ pushes: Int) { if let rate { bucket.sent(pushes, rate) } }
 
   /// When the next may go; nil when one may go now.
   func opensAt(_ now: UInt64) -> UInt64? { rate.flatMap { bucket.opensAt($0, now) } }

@@ -32,7 +32,7 @@ final class Route {
     losses = LossJudge(context, waiting: waiting)
     answers = AnswerJudge(context, waiting: waiting, credentials: credentials)
     pool = ConnectionPool(context, waiting: waiting, answers: answers, losses: losses)
-    sender = PushSender(context, congestion: congestion, waiting: waiting)
+    sender = PushSender(context, waiting: waiting)
     probes = ProbeSender(pool: pool, queue: queue, waiting: waiting, sender: sender)
     signals.pump = { [weak self] in self?.pump() }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
@@ -70,9 +70,7 @@ final class Route {
       } else {
         Int.max
       }
-    let now = loop.now
-    congestion.appended(at: now)
-    let (taken, end) = topic.append(batch, atMost: capacity, at: now)
+    let (taken, end) = topic.append(batch, atMost: capacity, at: loop.now)
     if taken < batch.entries.count { appendOthers(of: batch, from: end) }
     start()
     signals.schedulePump()
@@ -167,7 +165,7 @@ final class Route {
       openConnections: pool.slots.openCount, takes: pool.slots.takes,
       hasSendablePushes: queue.sendableCount(at: now) > 0, lastMovedAt: traffic.lastMovedAt,
       lastSentAt: traffic.lastSentAt, lastAnsweredAt: traffic.lastAnsweredAt,
-      unanswered: (traffic.sentUnanswered, traffic.unansweredSince))
+      unanswered: traffic.unanswered)
     let closure = context.openness.closure(facts, at: now)
     queue.set(
       isOpen: closure == nil, closedAfter: context.options.closedAfter.nanoseconds, at: now)
@@ -181,21 +179,18 @@ final class Route {
   /// Sends nothing more: pushes that come or would wait leave their segment. Those in flight may
   /// still be answered.
   func leave() {
-    waiting.beginLeaving()
+    waiting.isLeaving = true
     signals.whenReadyMayHaveShrunk()
   }
 
   // MARK: state
 
   var figures: PlatformFigures {
-    var figures = PlatformFigures()
+    var figures = answers.figures
     figures.inFlight = pool.slots.inFlight
     figures.openConnections = pool.slots.openCount
     figures.streamLimit = pool.slots.streamLimit
-    figures.answerTimes = answers.answerTimes
     figures.connectionCounts = pool.slots.counts
-    figures.answerCounts = answers.answerCounts
-    figures.unknownAnswers = answers.unknownAnswers
     return figures
   }
 

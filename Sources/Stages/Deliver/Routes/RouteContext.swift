@@ -8,8 +8,6 @@ final class RouteContext {
   let destination: Destination
   let target: RouteTarget
   let account: any PlatformAccount
-  /// The name by which operators know the credentials; nil where there are no others.
-  let credentialsName: String?
   let options: DeliverOptions
   let loop: EventLoop
   /// Any number, each time another; one source for all routes of a lane.
@@ -29,7 +27,6 @@ final class RouteContext {
     self.destination = destination
     self.target = target
     account = credentials.account
-    credentialsName = credentials.name
     self.options = options
     self.loop = loop
     self.chance = chance

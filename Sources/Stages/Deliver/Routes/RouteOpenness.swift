@@ -8,13 +8,10 @@ final class RouteOpenness {
     var takes: Bool
     /// Pushes are ready that wait for a connection, and for nothing else.
     var hasSendablePushes: Bool
-    /// When a push was sent or answered last, or none was ready.
+    /// The rest is as `RouteTraffic` has it.
     var lastMovedAt: UInt64
-    /// When a push was sent last.
     var lastSentAt: UInt64
-    /// When one was answered last, whatever the answer.
     var lastAnsweredAt: UInt64
-    /// How many were sent since something was answered last, and when the first of them was.
     var unanswered: (pushes: Int, since: UInt64)
   }
 
@@ -28,13 +25,11 @@ final class RouteOpenness {
   private let silentAfter: UInt64
   /// Since when no connection has been open; nil while one is, or none is wanted.
   private var unconnectedSince: UInt64?
-  /// The last attempt to connect came to nothing, and no connection has been open since.
-  private var cannotConnect = false
   /// Connections took nothing, or nothing was answered, and nothing was since then; nil while all
   /// is well.
   private var stalledSince: UInt64?
   /// Why there is no credential, and until when none is made; nil when there is one.
-  private var lack: (kind: RouteObstacle.Kind, until: UInt64)?
+  var lack: (kind: RouteObstacle.Kind, until: UInt64)?
   private(set) var lastFailure = "connecting"
 
   /// - Parameters:
@@ -51,11 +46,6 @@ final class RouteOpenness {
 
   func failed(_ reason: String) { lastFailure = reason }
 
-  func connected() { cannotConnect = false }
-
-  /// The route is closed at once, and not after `closedAfter`.
-  func refusedToConnect() { cannotConnect = true }
-
   /// - Returns: whether that is new.
   func set(isUnconnected: Bool, at now: UInt64) -> Bool {
     guard isUnconnected != (unconnectedSince != nil) else { return false }
@@ -63,24 +53,12 @@ final class RouteOpenness {
     return true
   }
 
-  func hasCredential() { lack = nil }
-
-  /// - Parameter time: no other is made before.
-  func lacksCredential(_ kind: RouteObstacle.Kind, _ reason: String, until time: UInt64) {
-    lack = (kind, time)
-    lastFailure = reason
-  }
-
-  func mayMakeCredential(at now: UInt64) -> Bool { now >= lack?.until ?? 0 }
-
   // MARK: the conclusion
 
   /// The obstacle that keeps everything from being sent; nil when nothing does.
   func closure(_ facts: Facts, at now: UInt64) -> RouteObstacle.Kind? {
     if let lack { return lack.kind }
-    if let unconnectedSince, cannotConnect || now &- unconnectedSince >= closedAfter {
-      return .unreachable
-    }
+    if let unconnectedSince, now &- unconnectedSince >= closedAfter { return .unreachable }
     return isStalled(facts, at: now) ? .unreachable : nil
   }
 

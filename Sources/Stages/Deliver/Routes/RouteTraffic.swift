@@ -4,18 +4,15 @@ import Model
 final class RouteTraffic {
   /// When a push was accepted not longer ago, the server is in order.
   static let takingFor: UInt64 = 2_000_000_000
-
-  private static let eachSilentSecond = 8
-  private static let mostOfSilence = LossWindow.initial
   private static let turnSeconds = 0.02
 
   /// Streams that a connection has for any fan-out.
   private let streams: Int
   var overload = Overload()
-  private(set) var window = LossWindow()
+  var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
   /// Of what is said of single devices.
-  private(set) var deviceRefusals = RefusalShare()
+  private var deviceRefusals = RefusalShare()
   private var detection = OutlierDetection()
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
@@ -25,10 +22,8 @@ final class RouteTraffic {
   private(set) var lastAcceptedAt: UInt64 = 0
   /// When the server looked at a push last, whatever it thought of it.
   private(set) var lastLookedAt: UInt64 = 0
-  /// When the first push was sent since something was answered last; 0: none was.
-  private(set) var unansweredSince: UInt64 = 0
-  /// Pushes sent since something was answered last.
-  private(set) var sentUnanswered = 0
+  /// Pushes sent since something was answered last, and when the first of them was.
+  private(set) var unanswered: (pushes: Int, since: UInt64) = (0, 0)
 
   init(streamsPerConnection streams: Int) { self.streams = streams }
 
@@ -50,14 +45,6 @@ final class RouteTraffic {
     return max(1, min(FairQueue.pushesPerTurn, Int(rate * Self.turnSeconds)))
   }
 
-  /// Pushes that may be in flight on one connection: a few more with each second in which nothing
-  /// is answered. What fills the window may be one fan-out's that never will be.
-  func inFlightLimit(at now: UInt64) -> Int {
-    guard unansweredSince > 0, !isCareful else { return window.limit }
-    let seconds = Int((now &- unansweredSince) / 1_000_000_000)
-    return window.limit + min(Self.mostOfSilence, Self.eachSilentSecond * seconds)
-  }
-
   /// Fan-outs of which nearly all pushes fail while those of others are taken, or nothing is taken
   /// while the server takes next to nothing.
   var outliers: [FanOut] {
@@ -69,14 +56,11 @@ final class RouteTraffic {
 
   func sent(_ pushes: Int, at now: UInt64) {
     // Pushes from before a quiet minute say nothing of the server as it is now.
-    if now &- lastSentAt >= RouteOpenness.quietAfter {
-      unansweredSince = 0
-      sentUnanswered = 0
-    }
+    if now &- lastSentAt >= RouteOpenness.quietAfter { unanswered = (0, 0) }
     lastMovedAt = now
     lastSentAt = now
-    if unansweredSince == 0 { unansweredSince = now }
-    sentUnanswered += pushes
+    if unanswered.pushes == 0 { unanswered.since = now }
+    unanswered.pushes += pushes
     overload.take(pushes)
   }
 
@@ -90,58 +74,34 @@ final class RouteTraffic {
 
   /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
   private func taken(_ fanOut: FanOut) {
-    if detection.isEmpty {
-      if !fanOut.wasTaken || fanOut.failures > 0 { fanOut.taken() }
-    } else {
-      fanOut.taken()
-      detection.taken(fanOut)
-    }
-  }
-
-  private func noteAnswer(at now: UInt64) {
-    lastMovedAt = now
-    lastAnsweredAt = now
-    unansweredSince = 0
-    sentUnanswered = 0
+    if !fanOut.wasTaken || fanOut.failures > 0 { fanOut.taken() }
+    if !detection.isEmpty { detection.taken(fanOut) }
   }
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
-    noteAnswer(at: now)
-    overload.answered(answers.count, atThisRate: answers.atThisRate, at: now)
-    window.answered(answers.ordinary)
+    answered(answers.count, at: now)
+    overload.answered(answers.atThisRate, at: now)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
     deviceRefusals.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
   }
 
-  /// It has an answer, other than that it was accepted.
-  func answered(_ push: ReadyPush, at now: UInt64) {
-    noteAnswer(at: now)
-    if push.history.losses == 0 { window.answered() }
+  /// Pushes have an answer, whichever it is.
+  func answered(_ pushes: Int = 1, at now: UInt64) {
+    lastMovedAt = now
+    lastAnsweredAt = now
+    unanswered = (0, 0)
+    window.answered(pushes)
   }
 
   /// The server took it as little as it takes others that it has too much of.
   func failed(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     let fanOut = push.tally.fanOut
     fanOut.failed()
-    if detection.failed(fanOut, at: now), detection.areToBlame {
-      // The server is in order: its failures were those of some fan-outs alone.
-      overload.trust()
-      refusalShare = RefusalShare()
-      detection.trust()
-    }
+    detection.failed(fanOut, at: now)
     // An outlier says nothing of how others fare.
     guard !detection.isOutlier(fanOut) else { return }
     refusalShare.refused(isFirstTry: !push.isAnotherTry)
-    // Some devices that are never taken must not set the pace of all.
-    guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
     overload.answered(isFailure: true, sentAt: sentAt, at: now)
-  }
-
-  /// The server looked at it: it has not too much of them.
-  func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
-    lastLookedAt = now
-    taken(push.tally.fanOut)
-    overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }
 
   /// The suspicion that one more refusal of its device adds to a push: none where nearly all others
@@ -166,18 +126,15 @@ final class RouteTraffic {
     }
   }
 
-  /// It has its outcome.
+  /// It has its outcome: the server looked at it, and has not too much of them.
   func ended(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
-    looked(push, sentAt: sentAt, at: now)
+    lastLookedAt = now
+    taken(push.tally.fanOut)
+    overload.answered(isFailure: false, sentAt: sentAt, at: now)
     let (firsts, refusals) = (push.isAnotherTry ? 0 : 1, RefusalShare.refusals(of: push))
     refusalShare.accepted(1, firsts: firsts, refusals: refusals)
     deviceRefusals.accepted(1, firsts: firsts, refusals: refusals)
   }
-
-  // MARK: losses
-
-  /// A connection was lost with pushes in flight.
-  func lost(openedAt: UInt64, at now: UInt64) { window.lost(openedAt: openedAt, at: now) }
 
   /// Called now and then.
   func forget(at now: UInt64) {

@@ -12,17 +12,14 @@ final class RouteWaiting {
   private var retries = DueHeap<ReadyPush>()
   /// Pushes that were lost with their connection.
   var probes = ProbeQueue()
-  /// The worker stops: nothing waits here any more.
-  private(set) var isLeaving = false
+  /// The worker stops: nothing waits here any more, and what would wait leaves its segment.
+  var isLeaving = false
 
   init(_ context: RouteContext) { self.context = context }
 
   var count: Int { retries.count + probes.count + context.queue.parkedCount }
   /// Pushes that may wait besides.
   var capacity: Int { isLeaving ? 0 : max(0, context.options.waitingPushes - count) }
-
-  /// From now on what would wait leaves its segment.
-  func beginLeaving() { isLeaving = true }
 
   // MARK: coming
 
