@@ -95,9 +95,9 @@ final class ConnectionPool {
     slots[slot].opening = context.loop.schedule(after: delay) { [weak self] in self?.open(slot) }
   }
 
-  /// Replaces the connection with the fewest streams of those from which the server took streams
-  /// that are needed. It goes on until `ConnectBudget` allows another. Called when all is handed
-  /// out.
+  /// Replaces one connection whose stream limit the server has cut, if pushes wait for streams: the
+  /// one with the fewest. It stays in use until `ConnectBudget` allows another. Called when all is
+  /// handed out.
   func replaceCut(at now: UInt64) {
     let cut = slots.open.filter { $0.cut.isCut && $0.capacity == 0 }
     guard let connection = cut.min(by: { $0.streams < $1.streams }),
@@ -178,7 +178,7 @@ final class ConnectionPool {
     guard wasAtWork || isNeeded(slot) else { return }
     let isOrdinary = slots.ordinary.contains(slot)
     if isOrdinary || !drains { context.openness.failed(reason) }
-    // A server that lets nobody in says nothing of how many it lets in.
+    // While no connection is open, nobody knows whether the server admits fewer of them.
     let failedAlone = end == .carried(0) && slots.openCount > 0
     if slot == slots.growth.wanted - 1, end == .calm || failedAlone,
       slots.growth.cameToNothing(at: context.loop.now)
@@ -283,14 +283,14 @@ final class ConnectionPool {
   }
 }
 
-/// Connections that a route may open, whatever the reason: a bound on any storm.
+/// Bounds how many connections a route opens, whatever the reason. A storm of TLS handshakes takes
+/// the processor's time, and servers take it for an attack.
 struct ConnectBudget {
   static let perSecond = 20.0
   /// A second's.
   private static let burst = perSecond
-  /// So many that take the slot of a connection of use cost as much as another: with GOAWAY after
-  /// every hundred requests twenty a second would carry two thousand, and these carry forty
-  /// thousand.
+  /// So many connections that replace a useful one cost as much as one other. With GOAWAY after
+  /// every hundred requests, twenty connections a second would carry 2,000 pushes; 400 carry 40,000.
   static let earnedPerOther = 20.0
 
   private var bucket = TokenBucket(tokens: burst)

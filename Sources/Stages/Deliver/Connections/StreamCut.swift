@@ -19,8 +19,8 @@ package struct StreamCut: Equatable {
 
   package init() {}
 
-  /// A push was on its way when the limit fell: that it is refused says nothing of it, and nothing
-  /// of how much the server takes.
+  /// Whether a push was on its way when the limit fell. The refusal of such a push says nothing
+  /// about the push, nor about how much the server takes.
   func wasOnItsWay(sentAt: UInt64) -> Bool { sentAt <= loweredAt }
 
   /// The server's SETTINGS have come.

@@ -49,8 +49,7 @@ final class LossJudge {
     guard !waiting.isLeaving, isWell else { return lost(push) }
     var push = context.queue.back(push)
     guard !push.isAbandoned else { return }
-    // Where nobody is answered, it is the server and not the push. Others need not be taken for
-    // that: who says of a device that it has had too much has looked at it.
+    // If nobody is answered, it is the server and not the push. A 429 is an answer, too.
     let isItsOwn = context.traffic.lastLookedAt > sentAt
     push.history.countSilence(suspicion: isItsOwn ? LossRule.silence : 0)
     guard push.history.suspicion < LossRule.mostSuspicion else {

@@ -81,11 +81,13 @@ final class Admission {
     }
   }
 
-  /// Of the routes that a batch has pushes for, those that it waits for. These are the fast ones,
-  /// where there are any: pushes that are then too many for a slow one leave their segment. Of the
-  /// batches for slow routes alone a few wait, which keeps the route busy; more would take up the
-  /// slots of segments that need not wait. No batch waits where its fan-out is an outlier.
-  /// Stragglers wait for their turn, however long it takes.
+  /// Of the routes that a batch has pushes for, those that it waits for:
+  /// - stragglers wait for all of them, however long it takes;
+  /// - no batch waits where its fan-out is an outlier;
+  /// - if some routes are fast, it waits for these: pushes that are too many for a slow one leave
+  ///   their segment;
+  /// - if all are slow, `waitersForSlow` batches wait, which keeps the routes busy. More would take
+  ///   the slots of segments that need not wait.
   ///
   /// - Parameter waitingAlone: such batches that wait before this one.
   private func awaited(_ demand: Demand, waitingAlone: Int) -> Set<LaneRoutes.Name> {

@@ -15,8 +15,7 @@ final class FairQueue {
   /// The index of the topic that has the turn, and pushes that are left of it.
   private var current = 0
   private var left = 0
-  /// Pushes of the route can be sent: admission waits for capacity, and `SegmentTally.unsent`
-  /// counts.
+  /// The route can send: admission waits for capacity, and `SegmentTally.unsent` counts its pushes.
   private(set) var isOpen = true
   /// The route lags behind others that are in use: segments keep no slots for it.
   private(set) var lags = false
@@ -49,10 +48,12 @@ final class FairQueue {
   /// Pushes of topics or of a route that is closed.
   var parkedCount: Int { topics.reduce(0) { $0 + ($1.isOpen ? 0 : $1.count) } }
 
-  /// Whether a batch of a fan-out of this topic should wait. Never for what could not be sent
-  /// anyway. Fan-outs that share capacity have equal parts of it. Where others have taken it all,
-  /// there is more for those that have less than a turn here, so that nobody waits for what another
-  /// cannot get rid of: enough for a batch of each slot of a lane.
+  /// Whether a batch of a fan-out of this topic should wait:
+  /// - never while the route or the topic is closed;
+  /// - while credentials are in doubt, if the topic alone has `readyPushes`;
+  /// - else if the fan-outs that share its capacity have `readyPushes`, or it has an equal part;
+  /// - with less than a turn here, only at `newcomersFactor` times as many: a new event does not wait
+  ///   until another has sent what it has queued.
   func isFull(for name: String, of fanOut: FanOut, readyPushes: Int) -> Bool {
     guard isOpen else { return false }
     let topic = find(name)
