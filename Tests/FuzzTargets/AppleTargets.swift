@@ -2,6 +2,7 @@ import APNs
 import APNsSimulator
 import Deliver
 import Legacy
+import Text
 
 let appleTargets = [
   // The body of an answer; and the value of its Retry-After, behind an empty line.

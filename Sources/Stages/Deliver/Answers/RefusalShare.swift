@@ -1,4 +1,5 @@
 import Glibc
+import Text
 
 /// How likely it is that a push is refused with which nothing is wrong: the part that a server
 /// answers with "not now" whatever it is sent. By it a refusal is weighed: where none of the others
@@ -42,43 +43,5 @@ struct RefusalShare {
   private static func weight(_ share: Double) -> UInt16 {
     guard share <= most else { return 0 }
     return UInt16(min(100, 100 * log(max(share, .leastNonzeroMagnitude)) / log(wholeTry)))
-  }
-}
-
-/// Answers, and those among them that say "not now". Of more than are remembered half is forgotten,
-/// so that new ones weigh more than old ones.
-struct DecayingRatio {
-  private(set) var answers = 0
-  private(set) var failures = 0
-  private let remembered: Int
-
-  /// - Parameter answers: without a bound they are added up.
-  init(remembering answers: Int = .max) { remembered = answers }
-
-  var taken: Int { answers - failures }
-  var share: Double { answers == 0 ? 0 : Double(failures) / Double(answers) }
-  /// The share where one of two is as good as nothing known.
-  var likelyShare: Double { Double(failures + 1) / Double(answers + 2) }
-  /// The same of others than the push that is asked about, whose failure is among them; none is as
-  /// good as nothing known.
-  var shareOfOthers: Double { Double(max(0, failures - 1)) / Double(answers + 1) }
-
-  mutating func add(_ more: Int = 1, failures moreFailures: Int) {
-    answers += more
-    failures += moreFailures
-    while answers > remembered {
-      answers /= 2
-      failures /= 2
-    }
-  }
-
-  /// A tenth less of it was taken, and by more than chance: by so many standard deviations.
-  func isMore(than other: DecayingRatio, deviations: Double = 3) -> Bool {
-    guard 1 - share <= 0.9 * (1 - other.share) else { return false }
-    guard other.answers > 0 else { return true }
-    let all = Double(failures + other.failures) / Double(answers + other.answers)
-    let variance = all * (1 - all) * (1 / Double(answers) + 1 / Double(other.answers))
-    let excess = share - other.share
-    return excess * excess > deviations * deviations * variance
   }
 }

@@ -5,6 +5,9 @@ import Text
 
 /// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
+  /// Nanoseconds.
+  private static let idleAfter: UInt64 = 30_000_000_000
+
   private let context: RouteContext
   private let waiting: RouteWaiting
   private let answers: AnswerJudge
@@ -16,6 +19,7 @@ final class ConnectionPool {
   private var budget = ConnectBudget()
   private var isStarted = false
   private var isStopped = false
+  private var probedAt: UInt64 = 0
 
   init(
     _ context: RouteContext, waiting: RouteWaiting, answers: AnswerJudge, losses: LossJudge
@@ -234,14 +238,14 @@ final class ConnectionPool {
     return streams > 0 && inFlight <= streams / 2 ? .fewer : .asMany
   }
 
-  /// Closes probe connections that have nothing to do: where few are admitted, they are in the way
-  /// of ordinary ones.
+  /// Closes probe connections when nothing was probed for a while, or at once where few are admitted
+  /// and an ordinary one is missing.
   func closeIdle(_ now: UInt64) {
-    guard waiting.probes.count == 0 else { return }
-    for connection in slots.probes.compactMap({ slots[$0].connection })
-    where connection.end(at: now) == .idle {
-      connection.retire("nothing left to probe")
-    }
+    let open = slots.probes.compactMap { slots[$0].connection }
+    if waiting.probes.count > 0 || open.contains(where: { $0.inFlight > 0 }) { probedAt = now }
+    let isOneMissing = slots.openCount < slots.growth.least
+    guard isOneMissing ? probedAt < now : now &- probedAt > Self.idleAfter else { return }
+    for connection in open { connection.retire("nothing left to probe") }
   }
 
   /// Called now and then, when all is handed out that may go.

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP2
 import Model
+import Text
 import Transport
 
 /// One HTTP/2 connection with the pushes in flight on it: joins transport, session and slots. It

@@ -1,4 +1,5 @@
 import Model
+import Text
 
 /// Finds the outliers among fan-outs, which fail by themselves and not for the server: nearly all
 /// of one's pushes are answered "not now" while those of others are taken between them, again and

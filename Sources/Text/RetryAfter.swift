@@ -1,9 +1,7 @@
-import Text
-
 /// The header field `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
 package enum RetryAfter {
   /// HTTP/2 field names are in lower case.
-  static let fieldName = Array("retry-after".utf8)
+  package static let fieldName = Array("retry-after".utf8)
   /// No event's news keeps longer, and a proxy's mistake must not hold a push for days.
   package static let longest: Duration = .seconds(15 * 60)
 
