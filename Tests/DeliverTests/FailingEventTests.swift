@@ -194,6 +194,23 @@ import Testing
     }
   }
 
+  /// It has as many pushes in flight as a server may have of which nothing is known.
+  @Test func oneThatIsNeverAnsweredDoesNotKeepOthersWaiting() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop, .silence)
+      defer { bed.stop() }
+      let silent = SegmentTally()
+      let streams = 2 * LossWindow.initial
+      await bed.stage.admit(bed.batch(devices(streams, "bad0"), silent))
+      await bed.until("they are in flight") { bed.stage.inFlight == streams }
+      let good = SegmentTally()
+      let begun = loop.now
+      await bed.stage.admit(bed.batch(devices(300, "aa"), good))
+      await bed.until("the others are accepted") { good.accepted == 300 }
+      #expect(loop.now - begun < 6_000_000_000)
+    }
+  }
+
   /// A server that takes a part of all: two events say that of it, and neither is given up.
   @Test func aServerThatHasTooMuchIsStillSpared() async throws {
     try await onLoop { _, loop in

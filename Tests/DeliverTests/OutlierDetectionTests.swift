@@ -14,7 +14,7 @@ import Text
   ) -> Int? {
     for time in 0..<times {
       for _ in 0..<taken { attribution.taken(good) }
-      for _ in 0..<run { attribution.failed(bad, at: 1) }
+      for _ in 0..<run { _ = attribution.failed(bad, at: 1) }
       if attribution.isOutlier(bad) { return time + 1 }
     }
     return nil
@@ -22,7 +22,7 @@ import Text
 
   private func fails(_ fanOut: FanOut, _ attribution: inout OutlierDetection, _ times: Int = 1) {
     for _ in 0..<times {
-      attribution.failed(fanOut, at: 1)
+      _ = attribution.failed(fanOut, at: 1)
       #expect(!attribution.isOutlier(fanOut))
     }
   }
@@ -53,7 +53,7 @@ import Text
     let all = (0..<5).map { _ in FanOut() }
     for _ in 0..<20 {
       attribution.taken(good)
-      for fanOut in all { attribution.failed(fanOut, at: 1) }
+      for fanOut in all { _ = attribution.failed(fanOut, at: 1) }
     }
     #expect(all.allSatisfy { attribution.isOutlier($0) })
   }
@@ -71,7 +71,7 @@ import Text
         if Double.random(in: 0..<1, using: &random) >= share {
           attribution.taken(fanOut)
         } else {
-          attribution.failed(fanOut, at: 1)
+          _ = attribution.failed(fanOut, at: 1)
           if attribution.isOutlier(fanOut) { found += 1 }
         }
       }
@@ -85,6 +85,19 @@ import Text
     for _ in 0..<10 { attribution.taken(bad) }
     #expect(!attribution.isOutlier(bad))
     fails(bad, &attribution)
+  }
+
+  /// The rate was lowered for what others could not send either.
+  @Test(arguments: [false, true])
+  func outliersAreToBlameWhereOthersDoNotFail(doOthersFail: Bool) {
+    var attribution = OutlierDetection()
+    var isBlamed = false
+    for _ in 0..<30 {
+      for _ in 0..<3 { attribution.taken(good) }
+      if doOthersFail { isBlamed = attribution.failed(good, at: 1) || isBlamed }
+      isBlamed = attribution.failed(bad, at: 1) || isBlamed
+    }
+    #expect(attribution.isOutlier(bad) && isBlamed == !doOthersFail)
   }
 
   /// After its first answer, until one of its pushes is taken.
@@ -118,7 +131,7 @@ import Text
   @Test func onlySoManyAreRemembered() {
     var attribution = OutlierDetection()
     expectAlternation(&attribution)
-    for number in 0..<1_000 { attribution.failed(FanOut(), at: UInt64(number + 2)) }
+    for number in 0..<1_000 { _ = attribution.failed(FanOut(), at: UInt64(number + 2)) }
     #expect(!attribution.isOutlier(bad))
     expectAlternation(&attribution)
   }

@@ -12,6 +12,7 @@ import Testing
   enum Event {
     case unconnected(UInt64)
     case connected(UInt64)
+    case refusedToConnect
     case noToken(UInt64)
     case token
     /// It was looked at, with these facts.
@@ -40,7 +41,9 @@ import Testing
       switch event {
       case .unconnected(let now): _ = openness.set(isUnconnected: true, at: now)
       case .connected(let now):
+        openness.cannotConnect = false
         _ = openness.set(isUnconnected: false, at: now)
+      case .refusedToConnect: openness.cannotConnect = true
       case .noToken(let time): openness.lack = (.noToken, time)
       case .token: openness.lack = nil
       case .look(let facts, let now): _ = openness.closure(facts, at: now)
@@ -58,6 +61,10 @@ import Testing
     ([.unconnected(10), .unconnected(900)], 1010, .unreachable),
     ([.unconnected(10), .connected(900)], 5000, nil),
     ([.unconnected(10), .connected(900), .unconnected(1000)], 1500, nil),
+    // A server that says no is not waited for, until it says yes.
+    ([.unconnected(10), .refusedToConnect], 11, .unreachable),
+    ([.refusedToConnect], 11, nil),
+    ([.unconnected(10), .refusedToConnect, .connected(20), .unconnected(30)], 31, nil),
     // Without a token connections do not matter, and it is told as that.
     ([.noToken(50)], 0, .noToken),
     ([.unconnected(10), .noToken(50)], 2000, .noToken),

@@ -7,9 +7,11 @@ import Testing
   private let tally = SegmentTally()
   private let traffic = RouteTraffic(streamsPerConnection: 500)
 
-  private func push() -> ReadyPush {
-    ReadyPush(
-      batch: .made(topic: "a", [.production], tally), index: 0, history: PushHistory())
+  private func push(losses: UInt8 = 0) -> ReadyPush {
+    var history = PushHistory()
+    for _ in 0..<losses { history.countLoss(all: Int(history.losses) + 1) }
+    return ReadyPush(
+      batch: .made(topic: "a", [.production], tally), index: 0, history: history)
   }
 
   @Test func itMovesWhenPushesGoOrAnswersCome() {
@@ -18,7 +20,7 @@ import Testing
     #expect(traffic.lastMovedAt == 1)
     traffic.sent(3, at: 2)
     #expect(traffic.lastMovedAt == 2)
-    traffic.answered(at: 3)
+    traffic.answered(1, at: 3)
     #expect(traffic.lastMovedAt == 3)
     traffic.note(AcceptedAnswers(rateSince: 0), at: 4)
     #expect(traffic.lastMovedAt == 4)
@@ -73,12 +75,15 @@ import Testing
     #expect(tally.fanOut.isWelcome && tally.fanOut.failures == 0)
   }
 
-  @Test func answersLetMoreBeInFlight() {
+  @Test func answersOfPushesThatWereNeverLostLetMoreBeInFlight() {
     let limit = traffic.window.limit
-    traffic.answered(at: 1)
+    traffic.answered(0, at: 1)
+    #expect(traffic.window.limit == limit)
+    traffic.answered(1, at: 1)
     #expect(traffic.window.limit == limit + 1)
     var answers = AcceptedAnswers(rateSince: 0)
     answers.add(push(), sentAt: 0)
+    answers.add(push(losses: 1), sentAt: 0)
     traffic.note(answers, at: 1)
     #expect(traffic.window.limit == limit + 2)
   }
@@ -103,6 +108,21 @@ import Testing
     #expect(traffic.overload.isAtFloor && traffic.outliers.map { $0 === tally.fanOut } == [true])
     traffic.accepted(push(), at: now)
     #expect(traffic.overload.isAtFloor && traffic.outliers.isEmpty)
+  }
+
+  @Test func aLittleMoreMayBeInFlightWhileNothingIsAnswered() {
+    let second: UInt64 = 1_000_000_000
+    #expect(traffic.inFlightLimit(at: 100 * second) == LossWindow.initial)
+    traffic.sent(64, at: 100 * second)
+    traffic.sent(64, at: 101 * second)
+    #expect(traffic.inFlightLimit(at: 101 * second - 1) == LossWindow.initial)
+    #expect(traffic.inFlightLimit(at: 101 * second) == LossWindow.initial + 8)
+    #expect(traffic.inFlightLimit(at: 200 * second) == 2 * LossWindow.initial)
+    traffic.answered(1, at: 200 * second)
+    #expect(traffic.inFlightLimit(at: 200 * second) == LossWindow.initial + 1)
+    traffic.sent(1, at: 200 * second)
+    traffic.window.lost(openedAt: 0, at: 200 * second)
+    #expect(traffic.inFlightLimit(at: 300 * second) == LossWindow.floor)
   }
 
   @Test func withoutABoundAllMayGo() {

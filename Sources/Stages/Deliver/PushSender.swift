@@ -29,7 +29,8 @@ final class PushSender {
 
   func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isAlive(at: round.now) else { return }
-    var capacity = min(connection.capacity, traffic.window.limit - connection.inFlight)
+    var capacity = min(
+      connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
     if traffic.overload.rate != nil, capacity > 0 {
       let ready = queue.sendableCount(at: round.now)
       capacity = min(capacity, traffic.overload.allowance(ready: ready, at: round.now))

@@ -118,7 +118,7 @@ final class AnswerJudge {
   private func count(_ push: ReadyPush, _ disposition: Disposition, sentAt: UInt64) {
     let now = loop.now
     figures.answerTimes.observe(nanoseconds: now &- sentAt)
-    traffic.answered(at: now)
+    traffic.answered(push.history.losses == 0 ? 1 : 0, at: now)
     switch disposition {
     case .hold, .renew, .retryElsewhere: break
     case .retry(let reason):
@@ -170,6 +170,8 @@ struct AcceptedAnswers {
   private(set) var count = 0
   /// Of pushes that were sent at the present rate of `Overload`.
   private(set) var atThisRate = 0
+  /// Of pushes that were never lost with a connection.
+  private(set) var ordinary = 0
   /// Of pushes that were sent for the first time.
   private(set) var firsts = 0
   /// Refusals of the others before they were accepted.
@@ -180,6 +182,7 @@ struct AcceptedAnswers {
   mutating func add(_ push: ReadyPush, sentAt: UInt64) {
     count += 1
     if sentAt >= rateSince { atThisRate += 1 }
+    if push.history.losses == 0 { ordinary += 1 }
     if push.isAnotherTry { refusals += RefusalShare.refusals(of: push) } else { firsts += 1 }
   }
 }

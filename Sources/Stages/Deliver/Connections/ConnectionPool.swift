@@ -144,6 +144,7 @@ final class ConnectionPool {
   func ready(_ connection: any PushConnection) {
     context.report(.connected(context.target.endpoint))
     slots.counts.opened += 1
+    context.openness.cannotConnect = false
     noteConnections()
     // The server lets in again: slots that it refused need not wait for their next try.
     if slots.openCount == 1 {
@@ -212,6 +213,11 @@ final class ConnectionPool {
     if end == .idle, context.queue.hasPushes { delay = .zero }
     if delay == .zero { open(slot) } else { open(slot, after: delay) }
     noteConnections()
+    // Nobody waits a second for a server that has said no.
+    if isOrdinary, !connection.wasOpened, slots.openCount == 0 {
+      context.openness.cannotConnect = true
+      context.signals.whenOpennessMayHaveChanged()
+    }
   }
 
   // MARK: the connections that are needed
@@ -238,8 +244,8 @@ final class ConnectionPool {
     return streams > 0 && inFlight <= streams / 2 ? .fewer : .asMany
   }
 
-  /// Closes probe connections when nothing was probed for a while, or at once where few are admitted
-  /// and an ordinary one is missing.
+  /// Closes probe connections when nothing was probed for a while, or at once while an ordinary one
+  /// is missing: the server may admit only so many.
   func closeIdle(_ now: UInt64) {
     let open = slots.probes.compactMap { slots[$0].connection }
     if waiting.probes.count > 0 || open.contains(where: { $0.inFlight > 0 }) { probedAt = now }
@@ -294,7 +300,8 @@ struct ConnectBudget {
   /// A second's.
   private static let burst = perSecond
   /// So many connections that replace a useful one cost as much as one other. With GOAWAY after
-  /// every hundred requests, twenty connections a second would carry 2,000 pushes; 400 carry 40,000.
+  /// every hundred requests, twenty connections a second would carry 2,000 pushes; 400 carry
+  /// 40,000.
   static let earnedPerOther = 20.0
 
   private var bucket = TokenBucket(tokens: burst)

@@ -5,10 +5,10 @@ import Model
 /// go on probe connections: those that were lost once with some others, then with fewer, then alone
 /// on a new connection. Who was lost least goes first. Its bound is the route's, `waitingPushes`.
 struct ProbeQueue {
-  /// How many go together that were lost once, twice, or more often. If a server
-  /// closes connections for one push, the seven others of its first group and the two of its second
-  /// are sent once more than needed. Larger groups resend more; with smaller ones it takes longer to
-  /// resend what a server lost that restarted.
+  /// How many go together that were lost once, twice, or more often. If a server closes connections
+  /// for one push, the seven others of its first group and the two of its second are sent once more
+  /// than needed. Larger groups resend more; with smaller ones it takes longer to resend what a
+  /// server lost that restarted.
   private static let sizes = [most, 3, 1]
   static let most = 8
 

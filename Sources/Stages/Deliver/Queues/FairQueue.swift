@@ -52,8 +52,8 @@ final class FairQueue {
   /// - never while the route or the topic is closed;
   /// - while credentials are in doubt, if the topic alone has `readyPushes`;
   /// - else if the fan-outs that share its capacity have `readyPushes`, or it has an equal part;
-  /// - with less than a turn here, only at `newcomersFactor` times as many: a new event does not wait
-  ///   until another has sent what it has queued.
+  /// - with less than a turn here, only at `newcomersFactor` times as many: a new event does not
+  ///   wait until another has sent what it has queued.
   func isFull(for name: String, of fanOut: FanOut, readyPushes: Int) -> Bool {
     guard isOpen else { return false }
     let topic = find(name)

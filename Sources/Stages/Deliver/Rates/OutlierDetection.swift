@@ -30,6 +30,8 @@ struct OutlierDetection {
     var takenBefore: Int
     var turns = 0
     var isOutlier = false
+    /// Failures since outliers were last to blame for nearly all.
+    var failures = 0
     var failedAt: UInt64 = 0
   }
 
@@ -92,9 +94,11 @@ struct OutlierDetection {
   }
 
   /// One of its pushes was answered "not now".
-  mutating func failed(_ fanOut: FanOut, at now: UInt64) {
+  /// - Returns: whether that makes it an outlier, and outliers have nearly all failures.
+  mutating func failed(_ fanOut: FanOut, at now: UInt64) -> Bool {
     var record = record(of: fanOut)
     record.failedAt = now
+    record.failures += 1
     if takenCount > record.takenBefore {
       record.takenBefore = takenCount
       record.turns += 1
@@ -102,12 +106,24 @@ struct OutlierDetection {
     // One of which nothing was taken yet says nothing of others.
     if !record.isOutlier, record.own.taken > 0 { all.add(failures: 1) }
     record.own.add(failures: 1)
-    if record.turns >= Self.fewestTurns, record.own.share >= Self.nearlyAll,
-      record.own.isMore(than: all, deviations: Self.deviations)
-    {
-      record.isOutlier = true
-    }
+    let isNew =
+      !record.isOutlier && record.turns >= Self.fewestTurns && record.own.share >= Self.nearlyAll
+      && record.own.isMore(than: all, deviations: Self.deviations)
+    if isNew { record.isOutlier = true }
     records[ObjectIdentifier(fanOut)] = record
+    return isNew && areToBlame()
+  }
+
+  private mutating func areToBlame() -> Bool {
+    let all = records.values.reduce(0) { $0 + $1.failures }
+    let own = records.values.reduce(0) { $0 + ($1.isOutlier ? $1.failures : 0) }
+    guard Double(own) >= Self.nearlyAll * Double(all) else { return false }
+    records = records.mapValues { record in
+      var record = record
+      record.failures = 0
+      return record
+    }
+    return true
   }
 
   /// The record of a fan-out; a new one in the place of the oldest where there are too many.

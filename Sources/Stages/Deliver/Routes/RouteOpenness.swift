@@ -25,6 +25,9 @@ final class RouteOpenness {
   private let silentAfter: UInt64
   /// Since when no connection has been open; nil while one is, or none is wanted.
   private var unconnectedSince: UInt64?
+  /// The last attempt to connect came to nothing, and no connection has been open since: the route
+  /// is closed at once, and not after `closedAfter`.
+  var cannotConnect = false
   /// Connections took nothing, or nothing was answered, and nothing was since then; nil while all
   /// is well.
   private var stalledSince: UInt64?
@@ -58,7 +61,9 @@ final class RouteOpenness {
   /// The obstacle that keeps everything from being sent; nil when nothing does.
   func closure(_ facts: Facts, at now: UInt64) -> RouteObstacle.Kind? {
     if let lack { return lack.kind }
-    if let unconnectedSince, now &- unconnectedSince >= closedAfter { return .unreachable }
+    if let unconnectedSince, cannotConnect || now &- unconnectedSince >= closedAfter {
+      return .unreachable
+    }
     return isStalled(facts, at: now) ? .unreachable : nil
   }
 

@@ -5,6 +5,8 @@ final class RouteTraffic {
   /// When a push was accepted not longer ago, the server is in order.
   static let takingFor: UInt64 = 2_000_000_000
   private static let turnSeconds = 0.02
+  private static let eachSilentSecond = LossWindow.floor
+  private static let mostOfSilence = LossWindow.initial
 
   /// Streams that a connection has for any fan-out.
   private let streams: Int
@@ -45,6 +47,14 @@ final class RouteTraffic {
     return max(1, min(FairQueue.pushesPerTurn, Int(rate * Self.turnSeconds)))
   }
 
+  /// Pushes that may be in flight on one connection: a few more with each second in which nothing
+  /// is answered. The window may be full of one fan-out's pushes that never will be.
+  func inFlightLimit(at now: UInt64) -> Int {
+    guard unanswered.pushes > 0, !isCareful else { return window.limit }
+    let seconds = Int((now &- unanswered.since) / 1_000_000_000)
+    return window.limit + min(Self.mostOfSilence, Self.eachSilentSecond * seconds)
+  }
+
   /// Fan-outs of which nearly all pushes fail while those of others are taken, or nothing is taken
   /// while the server takes next to nothing.
   var outliers: [FanOut] {
@@ -79,25 +89,30 @@ final class RouteTraffic {
   }
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
-    answered(answers.count, at: now)
+    answered(answers.ordinary, at: now)
     overload.answered(answers.atThisRate, at: now)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
     deviceRefusals.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
   }
 
   /// Pushes have an answer, whichever it is.
-  func answered(_ pushes: Int = 1, at now: UInt64) {
+  /// - Parameter ordinary: how many of them were never lost with a connection.
+  func answered(_ ordinary: Int, at now: UInt64) {
     lastMovedAt = now
     lastAnsweredAt = now
     unanswered = (0, 0)
-    window.answered(pushes)
+    window.answered(ordinary)
   }
 
   /// The server took it as little as it takes others that it has too much of.
   func failed(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     let fanOut = push.tally.fanOut
     fanOut.failed()
-    detection.failed(fanOut, at: now)
+    if detection.failed(fanOut, at: now) {
+      // The server is in order: its failures were those of some fan-outs alone.
+      overload = Overload()
+      refusalShare = RefusalShare()
+    }
     // An outlier says nothing of how others fare.
     guard !detection.isOutlier(fanOut) else { return }
     refusalShare.refused(isFirstTry: !push.isAnotherTry)
