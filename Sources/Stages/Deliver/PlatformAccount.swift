@@ -141,7 +141,7 @@ package struct AnswerMeaning: Sendable {
 package struct RetryLimit: Sendable, Equatable {
   /// Of whom an answer speaks. A try counts the less the more others get the same answer.
   package enum Subject: Sendable, Equatable {
-    /// Of the device, unless it is said of many. It also counts where nothing is known of others.
+    /// Of the device, unless many devices get it. It counts even while no other answers are known.
     case device
     /// Of the server: it counts when others are taken, and slows down what it is sent.
     case server

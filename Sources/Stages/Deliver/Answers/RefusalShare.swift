@@ -6,8 +6,8 @@ import Text
 /// is refused it speaks against the push, where most are it says nothing. Devices that are never
 /// taken do not raise it by being tried over and over. A pure machine.
 struct RefusalShare {
-  /// A refusal counts as a whole try where the chance of it is this or less, and twice as unlikely
-  /// ones no more. Ten of them in a row have a chance of one in a thousand million.
+  /// A refusal counts as a whole try if the chance of it is this or less: a less likely one counts
+  /// no more. Ten of them in a row have a chance of one in a thousand million.
   private static let wholeTry = 1.0 / 8
   /// Where more are refused, a refusal says too little to be added up.
   private static let most = 0.8

@@ -1,6 +1,6 @@
-/// Whether our credentials are taken for one topic, as a pure machine. A refusal may be about
-/// the key, the topic or, on servers of its own mind, about one token: so it is other pushes that
-/// ask what a refusal means. None is rejected for it: whatever it is about, it is ours to mend.
+/// Whether our credentials are taken for one topic, as a pure machine. A refusal may be about the
+/// key, about the topic, or, on some servers, about one device token: so other pushes ask what it
+/// means. None is rejected for it: whatever it is about, it is ours to mend.
 ///
 /// Only pushes that were sent after the first refusal are asked: what was in flight then says
 /// nothing of what is taken since. Times are monotonic nanoseconds.
@@ -14,7 +14,7 @@ struct CredentialGate: Equatable {
     case open
     /// A few pushes at a time ask; the topic is not sent otherwise.
     case doubted
-    /// Until then nothing asks, but a push for a new token.
+    /// Until then nothing asks, but a push for a device that was not refused yet.
     case held(until: UInt64)
   }
 

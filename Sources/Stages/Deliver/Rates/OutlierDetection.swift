@@ -46,8 +46,8 @@ struct OutlierDetection {
 
   func isOutlier(_ fanOut: FanOut) -> Bool { records[ObjectIdentifier(fanOut)]?.isOutlier == true }
 
-  /// A fan-out of which nearly every device has had too many, as is said, is refused itself: that
-  /// says nothing against its pushes.
+  /// Whether nearly every device of a fan-out is answered 429 (too many for this device). Then the
+  /// fan-out itself is refused, which says nothing against its pushes.
   func isRefused(_ fanOut: FanOut) -> Bool {
     guard let pushes = records[ObjectIdentifier(fanOut)]?.pushes else { return false }
     return pushes.answers >= Self.fewestPushes && pushes.share >= Self.nearlyAll

@@ -17,8 +17,9 @@ struct Overload {
   private static let round: UInt64 = 200_000_000
   private static let longestRound = 5 * Self.round
   private static let enoughAnswers = 20
-  /// So many failures in a round are worth a bound, and half as many a lower one where the bound
-  /// decided how much was sent in it: those of the last few pushes of a fan-out say nothing.
+  /// So many failures in a round are worth a bound; half as many are worth a lower bound, if the
+  /// present bound decided how much was sent in that round. Fewer may be the last pushes of a
+  /// fan-out, and say nothing.
   private static let worthBounding = 10
   /// Of the rate that the server took last: it has pushes in hand to work off.
   private static let caution = 0.9
@@ -86,9 +87,9 @@ struct Overload {
     Double(current.taken) * 1_000_000_000 / Double(elapsed)
   }
 
-  /// Of what an overloaded server is sent, a greater part fails the more it is; what fails by
-  /// chance is the same part of any number. So the rate is lowered once, and not again before
-  /// enough answers show what fails of less; that, and not zero, is what more is compared to.
+  /// An overloaded server refuses a greater share of a higher rate; chance refuses the same share
+  /// of any rate. So the rate is lowered once. When enough answers show the share that fails at the
+  /// lower rate, shares at higher rates are compared with that share, and not with zero.
   private mutating func judge(_ now: UInt64) {
     if let before {
       sinceLowered.add(current.answers, failures: current.failures)

@@ -1,5 +1,5 @@
-/// When a push that could not be taken now is sent again: exponential back-off, halved at most by
-/// jitter, until its event expires. Pure: time and chance come in.
+/// When a push that could not be taken now is sent again: exponential back-off, of which jitter
+/// leaves between half and all, until its event expires. Pure: time and chance come in.
 package struct RetryPolicy: Sendable, Equatable {
   /// Before the first further try.
   package var initial: Duration

@@ -1,4 +1,6 @@
-/// Whether anything can be sent on a route at all: a pure machine. Times are monotonic nanoseconds.
+/// Whether anything can be sent on a route at all: a pure machine. Pushes of a closed route leave
+/// their segments, so that a server that is away holds up no others. Times are monotonic
+/// nanoseconds.
 final class RouteOpenness {
   /// The route's state when this is decided.
   struct Facts {
@@ -28,8 +30,7 @@ final class RouteOpenness {
   /// The last attempt to connect came to nothing, and no connection has been open since: the route
   /// is closed at once, and not after `closedAfter`.
   var cannotConnect = false
-  /// Connections took nothing, or nothing was answered, and nothing was since then; nil while all
-  /// is well.
+  /// Since when connections take nothing, or nothing is answered; nil while all is well.
   private var stalledSince: UInt64?
   /// Why there is no credential, and until when none is made; nil when there is one.
   var lack: (kind: RouteObstacle.Kind, until: UInt64)?
@@ -67,8 +68,8 @@ final class RouteOpenness {
     return isStalled(facts, at: now) ? .unreachable : nil
   }
 
-  /// Connections that take nothing, or answer nothing, are as good as none, and stay so until
-  /// something is answered: a connection in a silent one's slot takes pushes too.
+  /// Connections that take nothing, or answer nothing, are as good as none until something is
+  /// answered. A new connection that takes pushes does not show that the server answers them.
   private func isStalled(_ facts: Facts, at now: UInt64) -> Bool {
     let isQuiet = now &- facts.lastSentAt >= Self.quietAfter
     if let since = stalledSince {
