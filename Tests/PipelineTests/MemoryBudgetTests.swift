@@ -2,6 +2,7 @@ import Deliver
 import Expand
 import Ingest
 import Kafka
+import Model
 import Testing
 
 @testable import Pipeline
@@ -11,9 +12,12 @@ import Testing
     lanes: Int = 2, limits: LaneLimits = LaneLimits(), streams: Int = 500,
     probeBytes: Int = 0
   ) -> MemoryBudget {
-    MemoryBudget(
+    // Other suites of the same process add platforms.
+    let all = Destination.all
+    let ofAll = DeliverOptions.maximumConnectionBytes(connections: 4, streams: streams)
+    return MemoryBudget(
       lanes: lanes, limits: limits, ingest: IngestOptions(), expand: ExpandOptions(),
-      connectionBytes: DeliverOptions.maximumConnectionBytes(connections: 4, streams: streams),
+      connectionBytes: ofAll / all.count * all.count { $0.platform == .apns },
       kafka: KafkaOptions(bootstrapServers: ""), probeBytes: probeBytes)
   }
 

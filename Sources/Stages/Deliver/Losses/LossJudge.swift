@@ -1,7 +1,7 @@
 import EventLoop
 import Model
 
-/// Judges pushes that were in flight on a lost connection, by `LossRule`: the one for which a server
+/// Judges pushes that were in flight on a lost connection, by `LossRule`: one for which a server
 /// closes connections must not take others down with it again and again.
 final class LossJudge {
   private let context: RouteContext
