@@ -40,6 +40,23 @@ import Text
     #expect(attribution.isOutlier(bad) && !attribution.isOutlier(good))
   }
 
+  /// Nearly all answers are to it, and one in twenty of its pushes is taken.
+  @Test func aGiantIsComparedWithOthersAlone() {
+    var attribution = OutlierDetection()
+    for time in 0..<400 {
+      for push in 0..<9 {
+        if (time * 9 + push) % 20 == 0 {
+          attribution.taken(bad)
+        } else {
+          _ = attribution.failed(bad, at: 1)
+        }
+      }
+      attribution.taken(good)
+      if attribution.isOutlier(bad) { return }
+    }
+    Issue.record("it is no outlier")
+  }
+
   @Test func onceIsNotEnough() {
     var attribution = OutlierDetection()
     let found = alternate(&attribution, 2, bad: 50, good: 50)

@@ -113,6 +113,7 @@ final class ConnectionPool {
 
   /// Opens probe connections until there are so many, as far as there are slots for them.
   func openProbes(_ wanted: Int) {
+    probedAt = context.loop.now
     for slot in slots.probes.prefix(wanted) where slots[slot].isVacant { open(slot) }
   }
 

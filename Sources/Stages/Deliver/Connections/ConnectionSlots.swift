@@ -100,6 +100,7 @@ package struct ConnectionSlot {
   /// after some requests, and is in good order, sets the pace.
   private(set) var isEarned = false
   private var failures = 0
+  private var calms = 0
   /// A server that closes what is idle is in good order: this slows down only what nobody needs.
   private var idleCloses = 0
 
@@ -126,7 +127,10 @@ package struct ConnectionSlot {
   private static let longestAfterSome: Duration = .seconds(5)
 
   /// The cause of its failures was not the server: probes, bad tokens, or old credentials.
-  mutating func forgive() { failures = 0 }
+  mutating func forgive() {
+    failures = 0
+    calms = 0
+  }
 
   /// Its next connection is about to be opened: nothing is waited for any more.
   mutating func begin() {
@@ -145,7 +149,7 @@ package struct ConnectionSlot {
     isEarned = false
     switch end {
     case .carried(let pushes) where pushes >= Self.usefulPushes:
-      failures = 0
+      forgive()
       idleCloses = 0
       isEarned = !wasCut
       return .zero
@@ -156,10 +160,10 @@ package struct ConnectionSlot {
       let missing = Self.usefulPushes - pushes
       return min(delay, Self.longestAfterSome / Self.usefulPushes * missing)
     case .calm:
-      failures += 1
-      return min(retry.backOff(tries: failures, chance: chance), Self.longestAfterSome)
+      calms += 1
+      return min(retry.backOff(tries: calms, chance: chance), Self.longestAfterSome)
     case .idle:
-      failures = 0
+      forgive()
       idleCloses += 1
       isResting = true
       return retry.backOff(tries: idleCloses, chance: chance)

@@ -12,8 +12,8 @@ enum LossRule {
   /// Losses that end a push. With the back-offs between them, a server may be out of order for most
   /// of a minute before the only push that there is ends like this.
   static let most = 8
-  /// The count of a loss of a push that was alone while others were accepted. It was lost twice
-  /// before, among others: two such losses end it.
+  /// The count of a loss of a push that was alone while others were accepted. Two such losses end
+  /// it if it was lost twice before, among others, and three if once.
   static let alone = 3
   /// The count of a silence, when the connection was well, in hundredths of a try: three end a
   /// push.

@@ -30,6 +30,8 @@ struct OutlierDetection {
     var takenBefore: Int
     var turns = 0
     var isOutlier = false
+    /// The part of `all` that is its own.
+    var ofAll = (answers: 0, failures: 0)
     /// Failures since outliers were last to blame for nearly all.
     var failures = 0
     var failedAt: UInt64 = 0
@@ -65,17 +67,19 @@ struct OutlierDetection {
 
   /// One of its pushes was taken, or the server looked at it.
   mutating func taken(_ fanOut: FanOut) {
-    let index = records.index(forKey: ObjectIdentifier(fanOut))
-    if index.map({ !records.values[$0].isOutlier }) ?? true {
-      all.add(failures: 0)
+    if !isOutlier(fanOut) {
+      addToAll(failures: 0)
       takenCount += 1
     }
-    guard let index else { return }
+    guard let index = records.index(forKey: ObjectIdentifier(fanOut)) else { return }
     var record = records.values[index]
     record.own.add(failures: 0)
     record.pushes.add(failures: 0)
     // That says nothing of others than itself.
-    if !record.isOutlier { record.takenBefore += 1 }
+    if !record.isOutlier {
+      record.ofAll.answers += 1
+      record.takenBefore += 1
+    }
     if record.own.share < Self.nearlyAll {
       record.isOutlier = false
       record.turns = 0
@@ -96,22 +100,48 @@ struct OutlierDetection {
   /// One of its pushes was answered "not now".
   /// - Returns: whether that makes it an outlier, and outliers have nearly all failures.
   mutating func failed(_ fanOut: FanOut, at now: UInt64) -> Bool {
+    // One of which nothing was taken yet says nothing of others.
+    let counts =
+      records[ObjectIdentifier(fanOut)].map { !$0.isOutlier && $0.own.taken > 0 } ?? false
+    if counts { addToAll(failures: 1) }
     var record = record(of: fanOut)
+    if counts {
+      record.ofAll.answers += 1
+      record.ofAll.failures += 1
+    }
     record.failedAt = now
     record.failures += 1
     if takenCount > record.takenBefore {
       record.takenBefore = takenCount
       record.turns += 1
     }
-    // One of which nothing was taken yet says nothing of others.
-    if !record.isOutlier, record.own.taken > 0 { all.add(failures: 1) }
     record.own.add(failures: 1)
     let isNew =
       !record.isOutlier && record.turns >= Self.fewestTurns && record.own.share >= Self.nearlyAll
-      && record.own.isMore(than: all, deviations: Self.deviations)
+      && record.own.isMore(than: others(than: record), deviations: Self.deviations)
     if isNew { record.isOutlier = true }
     records[ObjectIdentifier(fanOut)] = record
     return isNew && areToBlame()
+  }
+
+  /// When half of all answers are forgotten, so is each fan-out's part of them.
+  private mutating func addToAll(failures: Int) {
+    let before = all.answers
+    all.add(failures: failures)
+    guard all.answers < before else { return }
+    records = records.mapValues { record in
+      var record = record
+      record.ofAll = (record.ofAll.answers / 2, record.ofAll.failures / 2)
+      return record
+    }
+  }
+
+  private func others(than record: Record) -> DecayingRatio {
+    var others = DecayingRatio()
+    others.add(
+      max(0, all.answers - record.ofAll.answers),
+      failures: max(0, all.failures - record.ofAll.failures))
+    return others
   }
 
   private mutating func areToBlame() -> Bool {

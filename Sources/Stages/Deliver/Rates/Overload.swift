@@ -144,9 +144,16 @@ struct Overload {
     beginRound(now)
   }
 
+  /// Forgets all trouble, but not how much was taken.
+  mutating func trust() {
+    let taken = lastTaken
+    self = Overload()
+    lastTaken = taken
+  }
+
   /// Forgets old trouble; called now and then.
   mutating func forget(at now: UInt64) {
-    if rate != nil, now &- loweredAt >= Self.memory { self = Overload() }
+    if rate != nil, now &- loweredAt >= Self.memory { trust() }
   }
 
   // MARK: sending

@@ -110,7 +110,7 @@ final class RouteTraffic {
     fanOut.failed()
     if detection.failed(fanOut, at: now) {
       // The server is in order: its failures were those of some fan-outs alone.
-      overload = Overload()
+      overload.trust()
       refusalShare = RefusalShare()
     }
     // An outlier says nothing of how others fare.
