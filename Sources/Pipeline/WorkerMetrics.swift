@@ -82,8 +82,8 @@ package enum WorkerMetrics {
     "fanfare_push_requests_total", .counter,
     "Pushes that the platform answered, by status and reason. The reason is empty if there "
       + "was none, and `Other` if the platform does not document it. Each environment and lane "
-      + "counts 64 undocumented answers by status, and the rest with status 0. Statuses of the "
-      + "binary interface are like `binary-8`, and 200 is its silence.",
+      + "counts 64 different refusals by status and reason, and the rest with status 0. "
+      + "Statuses of the binary interface are like `binary-8`, and 200 is its silence.",
     labels: ["platform", "status", "reason"])
   static let answerTimes = MetricFamily(
     "fanfare_push_request_duration_seconds", .histogram,
