@@ -60,7 +60,7 @@ import Testing
     while !LocalPort.isListening(port) {
       try #require(ContinuousClock.now < limit && process.isRunning)
     }
-    // What the API opens for its first request, as its connection to Redis, it keeps.
+    // The API keeps what it opens for its first request, such as its connection to Redis.
     #expect(try Self.isServed(port, key.secret))
     let before = try Self.descriptors(process.processID)
     var memory: [Int] = []

@@ -5,7 +5,7 @@ import Text
 
 /// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
-  /// Nanoseconds.
+  /// Probe connections are closed when nothing was probed for so long. Nanoseconds.
   private static let idleAfter: UInt64 = 30_000_000_000
 
   private let context: RouteContext

@@ -34,6 +34,6 @@ package protocol PushConnection: AnyObject {
   var wasOpened: Bool { get }
   /// Nothing was sent on it.
   var isFresh: Bool { get }
-  /// What its end would be, or is, by what it was used for.
+  /// How it ended, or how it would count if it ended now.
   func end(at now: UInt64) -> ConnectionSlot.End
 }

@@ -68,7 +68,7 @@ struct OutlierDetection {
   /// One of its pushes was taken, or the server looked at it.
   mutating func taken(_ fanOut: FanOut) {
     if !isOutlier(fanOut) {
-      addToAll(failures: 0)
+      addToAll(fanOut, failures: 0)
       takenCount += 1
     }
     guard let index = records.index(forKey: ObjectIdentifier(fanOut)) else { return }
@@ -76,10 +76,7 @@ struct OutlierDetection {
     record.own.add(failures: 0)
     record.pushes.add(failures: 0)
     // That says nothing of others than itself.
-    if !record.isOutlier {
-      record.ofAll.answers += 1
-      record.takenBefore += 1
-    }
+    if !record.isOutlier { record.takenBefore += 1 }
     if record.own.share < Self.nearlyAll {
       record.isOutlier = false
       record.turns = 0
@@ -103,12 +100,8 @@ struct OutlierDetection {
     // One of which nothing was taken yet says nothing of others.
     let counts =
       records[ObjectIdentifier(fanOut)].map { !$0.isOutlier && $0.own.taken > 0 } ?? false
-    if counts { addToAll(failures: 1) }
+    if counts { addToAll(fanOut, failures: 1) }
     var record = record(of: fanOut)
-    if counts {
-      record.ofAll.answers += 1
-      record.ofAll.failures += 1
-    }
     record.failedAt = now
     record.failures += 1
     if takenCount > record.takenBefore {
@@ -124,16 +117,20 @@ struct OutlierDetection {
     return isNew && areToBlame()
   }
 
-  /// When half of all answers are forgotten, so is each fan-out's part of them.
-  private mutating func addToAll(failures: Int) {
+  /// Adds an answer to all, and to the fan-out's part of them. When half of all are forgotten, so
+  /// is half of each part.
+  private mutating func addToAll(_ fanOut: FanOut, failures: Int) {
     let before = all.answers
     all.add(failures: failures)
-    guard all.answers < before else { return }
-    records = records.mapValues { record in
-      var record = record
-      record.ofAll = (record.ofAll.answers / 2, record.ofAll.failures / 2)
-      return record
+    if all.answers < before {
+      records = records.mapValues { record in
+        var record = record
+        record.ofAll = (record.ofAll.answers / 2, record.ofAll.failures / 2)
+        return record
+      }
     }
+    records[ObjectIdentifier(fanOut)]?.ofAll.answers += 1
+    records[ObjectIdentifier(fanOut)]?.ofAll.failures += failures
   }
 
   private func others(than record: Record) -> DecayingRatio {
