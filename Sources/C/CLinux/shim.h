@@ -57,7 +57,7 @@ static inline char *const *linux_environment(void) { return environ; }
    freed; then the peak of one moment stays for ever. This keeps it. A batch of pushes is smaller: its
    memory is used again, and not mapped and cleared for each batch. */
 static inline void linux_give_back_large_memory(void) {
-  mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
-  mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
-  mallopt(M_TOP_PAD, 1024 * 1024);
+  mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 512 * 1024);
+  mallopt(M_TOP_PAD, 128 * 1024);
 }
