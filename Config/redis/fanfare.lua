@@ -23,10 +23,10 @@ local function device(KEYS, ARGV)
   --   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <topic> [<ms since 1970>]
   --   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <topic>
   --
-  -- <token> is lower-case hex, <environment> is production or sandbox. <topic> is what the token is
-  -- registered for at Apple: the app's bundle id, and for all but the ordinary device token the suffix
-  -- of its push type, as in com.example.live.push-type.liveactivity. Without a time, now is the time of
-  -- the binding. Answers 1 when it changed something, 0 when it was so already, and -1 to a bind whose
+  -- <environment> is production or sandbox, and <token> is then Apple's, in lower-case hex; or it is fcm,
+  -- and <token> is Firebase's, as it is. <topic> is what the token is registered for: the app's bundle
+  -- id, at Apple for all but the ordinary device token with the suffix of its push type, as in
+  -- com.example.live.push-type.liveactivity. Without a time, now is the time of the binding. Answers 1 when it changed something, 0 when it was so already, and -1 to a bind whose
   -- time was given when another user has bound the token since: then nothing is changed.
 
   local owner_key, verb, user, environment, topic = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -35,16 +35,23 @@ local function device(KEYS, ARGV)
     return redis.error_reply('ERR ' .. why)
   end
 
-  local prefix, token = string.match(owner_key or '', '^([^{}]*){t:(%x+)}$')
-  if not token or #token % 2 ~= 0 or #token > 512 or string.find(token, '%u') then
+  local prefix, token = string.match(owner_key or '', '^([^{}]*){t:([!-z|~]+)}$')
+  if not token or #token > 4096 then
+    return refuse('the key must be <prefix>{t:<token>}, the token without blanks and braces')
+  end
+  local is_hex = not string.find(token, '[^0-9a-f]')
+  if environment ~= 'fcm' and (not is_hex or #token % 2 ~= 0 or #token > 512) then
     return refuse('the key must be <prefix>{t:<token>}, the token in lower-case hex')
   end
   if verb ~= 'bind' and verb ~= 'unbind' then return refuse('bind or unbind?') end
   if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]') then
     return refuse('a user id must be 1 to 128 bytes without control characters and braces')
   end
-  if environment ~= 'production' and environment ~= 'sandbox' then
-    return refuse('the environment must be production or sandbox')
+  local starts = {
+    production = 'apns:production:', sandbox = 'apns:sandbox:', fcm = 'fcm:',
+  }
+  if not starts[environment or ''] then
+    return refuse('the environment must be production, sandbox or fcm')
   end
   if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
     return refuse('the topic must be letters, digits, dots and hyphens')
@@ -109,14 +116,16 @@ local function device(KEYS, ARGV)
     return redis.call('SREM', places[1], member)
   end
 
-  local member = 'apns:' .. environment .. ':' .. topic .. ':' .. token
+  local member = starts[environment] .. topic .. ':' .. token
   local problem = wrong(owner_key, 'string') or wrong(moves, 'hash') or wrong_user(user)
   if problem then return problem end
   local owner = redis.call('GET', owner_key)
   if owner == '' then owner = false end
 
   local function is_of_token(binding)
-    return string.match(binding, '^[^:]*:[^:]*:[^:]*:(.*)$') == token
+    -- Only Apple's have a field for the environment.
+    local is_apple = string.sub(binding, 1, 5) == 'apns:'
+    return string.match(binding, is_apple and '^apns:[^:]*:[^:]*:(.*)$' or '^[^:]*:[^:]*:(.*)$') == token
   end
 
   -- Who has to leave the token: who owned it, and whom an earlier move that broke off has left over.

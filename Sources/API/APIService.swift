@@ -415,7 +415,7 @@ struct APIAudit: Sendable {
 
   private func add(_ names: [String: String], to fields: inout LogFields) {
     for (name, value) in names.sorted(by: { $0.key < $1.key }) {
-      fields[name] = name == "token" ? log.label(value) : .text(value)
+      fields[name] = name.hasSuffix("token") ? log.label(value) : .text(value)
     }
   }
 }

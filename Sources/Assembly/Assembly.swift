@@ -145,7 +145,20 @@ package enum Assembly {
       }
       return try legacyRoute(settings, endpoint)
     }
-    return [.production: try route(apns.production), .sandbox: try route(apns.sandbox)]
+    var routes: [Destination: RouteTarget] = [
+      .production: try route(apns.production), .sandbox: try route(apns.sandbox),
+    ]
+    let fcm = settings.fcm
+    if fcm.isConfigured {
+      var target = RouteTarget(
+        endpoint: Endpoint(host: fcm.host, port: fcm.port),
+        tls: try security("fcm.ca_file", fcm.caFile, protocols: ["h2"]))
+      target.connections = RouteTarget.Connections(
+        usual: fcm.connectionsPerLane, most: fcm.mostConnectionsPerLane,
+        streams: fcm.streamsPerConnection)
+      routes[.fcm] = target
+    }
+    return routes
   }
 
   private static func proxy(_ apns: Settings.APNs) -> HTTPProxy? {
@@ -182,7 +195,7 @@ package enum Assembly {
       format: LogFormat.named(settings.log.format.rawValue) ?? .automatic())
   }
 
-  private static func security(
+  static func security(
     _ key: String, _ caFile: String?, protocols: [String]
   ) throws(SettingsError) -> TLSClientContext {
     do {

@@ -111,14 +111,17 @@ extension Assembly {
   }
 }
 
-/// The files of all credentials that are configured: those of `apns.apps`, and those of all other
-/// apps.
+/// The files of all credentials that are configured: those of `apns.apps`, those of all other apps
+/// at Apple, and those for Firebase.
 package struct AppCredentialFiles: Sendable {
   private let all: [(name: String?, files: any CredentialFiles)]
+  private let fcm: FCMCredentialFiles?
   package let credentials: AppCredentials
 
   package init(_ settings: Settings) throws(SettingsError) {
-    let groups = CredentialGroup.all(settings)
+    fcm = try FCMCredentialFiles(settings)
+    let hasOthers = fcm != nil
+    let groups = CredentialGroup.all(settings).filter { !hasOthers || !$0.settings.isEmpty }
     var all: [(name: String?, files: any CredentialFiles)] = []
     var places: [String: Int] = [:]
     for (place, group) in groups.enumerated() {
@@ -126,18 +129,22 @@ package struct AppCredentialFiles: Sendable {
       all.append((groups.count > 1 ? group.name : nil, try group.open(settings.apns)))
     }
     self.all = all
-    credentials = AppCredentials(
+    let apple = AppCredentials(
       all.map { AppCredentials.Item(name: $0.name, $0.files.credentials) }, apps: places,
       others: groups.firstIndex(where: \.isOfOthers))
+    credentials = fcm.map { apple.adding(AppCredentials($0.account)) } ?? apple
   }
 
   /// Uses what is there now, if it can be used. Says each change once.
   package func look() -> [CredentialChange] {
     all.compactMap { name, files in files.look().map { $0.of(name) } }
+      + [fcm?.look()?.of(Platform.fcm.name)].compactMap(\.self)
   }
 
   /// Of those that cannot be used as they were found last.
-  package var unfitCount: Int { all.count { $0.files.isUnfit } }
+  package var unfitCount: Int {
+    all.count { $0.files.isUnfit } + (fcm?.isUnfit == true ? 1 : 0)
+  }
 
   /// Seconds since 1970, of those that end first; nil when none do.
   package var expiresAt: Int64? { all.compactMap { $0.files.expiresAt }.min() }

@@ -12,6 +12,9 @@ enum DeviceFlags {
   static let app = Option(
     required: "app", .text, value: "TOPIC",
     help: "The token's topic: the app's bundle id, with the push type's suffix if it has one")
+  static let platform = Option(
+    "platform", .choice(), default: PlatformChoice.apns,
+    help: "The push service that gave the token")
   static let environment = Option(
     "environment", .choice(), default: EnvironmentChoice.production,
     help: "The Apple environment; builds from Xcode use the sandbox")
@@ -28,7 +31,8 @@ enum DeviceFlags {
     try checked { () throws(GivenRefusal) in
       try Given.binding(
         token: invocation[option], topic: invocation[app],
-        environment: invocation[environment].model,
+        environment: invocation[platform] == .apns
+          ? invocation[environment].model : invocation[platform].first,
         tokenName: "--\(option.declaration.name)", topicName: "--app")
     }
   }
@@ -43,4 +47,12 @@ enum DeviceFlags {
       throw CommandFailure(.usage, "\(error.name) must be \(error.rule)\(error.hint)")
     }
   }
+}
+
+/// A push service, as a flag names it.
+enum PlatformChoice: String, CaseIterable, Sendable {
+  case apns, fcm
+
+  var model: Platform { self == .apns ? .apns : .fcm }
+  var first: Destination { Destination.all(of: model)[0] }
 }

@@ -35,8 +35,9 @@ struct DeviceRows {
 
   private static func row(_ binding: Binding, _ showsToken: Bool) -> Terminal.JSONObject {
     var row: Terminal.JSONObject = [
-      "environment": .text(binding.destination.name), "topic": .text(binding.topic),
+      "platform": .text(binding.destination.platform.name), "topic": .text(binding.topic),
     ]
+    if let environment = binding.destination.environment { row["environment"] = .text(environment) }
     if showsToken { row["token"] = .text(binding.token) }
     return row
   }

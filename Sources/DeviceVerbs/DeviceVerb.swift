@@ -68,7 +68,7 @@ enum DeviceBind {
       410 from Apple does not remove it. A device that was set aside is restored. You can repeat \
       the command as often as you like.
       """,
-    options: [DeviceFlags.token, DeviceFlags.app, DeviceFlags.environment],
+    options: [DeviceFlags.token, DeviceFlags.app, DeviceFlags.platform, DeviceFlags.environment],
     arguments: [DeviceFlags.user],
     examples: [
       .init(
@@ -108,7 +108,7 @@ enum DeviceReplace {
       neither. The new token is bound even if the old one was not. Both belong to the same app and \
       environment.
       """,
-    options: [old, DeviceFlags.token, DeviceFlags.app, DeviceFlags.environment],
+    options: [old, DeviceFlags.token, DeviceFlags.app, DeviceFlags.platform, DeviceFlags.environment],
     arguments: [DeviceFlags.user],
     examples: [
       .init(
@@ -148,7 +148,8 @@ enum DeviceUnbind {
       The user gets no more pushes on this device. If another user has bound the token since, it \
       stays with that user: a late logout takes nothing from anybody.
       """,
-    options: [DeviceFlags.token, app, environment], arguments: [DeviceFlags.user],
+    options: [DeviceFlags.token, app, DeviceFlags.platform, environment],
+    arguments: [DeviceFlags.user],
     examples: [
       .init(
         "fanfare device unbind u1 --token aabbccddeeff0011",
@@ -159,7 +160,9 @@ enum DeviceUnbind {
     let user = try DeviceFlags.user(invocation)
     let (token, topic) = try DeviceFlags.checked { () throws(GivenRefusal) in
       (
-        try Given.token(invocation[DeviceFlags.token], as: "--token"),
+        try Given.token(
+          invocation[DeviceFlags.token], of: invocation[DeviceFlags.platform].model,
+          as: "--token"),
         try invocation[app].map { (text) throws(GivenRefusal) in
           try Given.topic(text, as: "--app")
         }

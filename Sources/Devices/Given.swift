@@ -32,10 +32,18 @@ package enum Given {
     return text
   }
 
-  /// As phones print it; in lower-case hex.
+  /// Apple's as phones print it, in lower-case hex; others' as they are.
   package static func token(
-    _ text: String, as name: String = "token"
+    _ text: String, of platform: Platform = .apns, as name: String = "token"
   ) throws(GivenRefusal) -> String {
+    guard platform == .apns else {
+      guard let token = platform.tokens.stored(text) else {
+        throw GivenRefusal(
+          name: name,
+          rule: "1…\(platform.tokens.maximumBytes) bytes of visible ASCII without braces")
+      }
+      return token
+    }
     do throws(DeviceTokenText.Refusal) {
       return try DeviceTokenText.read(text)
     } catch {
@@ -59,7 +67,7 @@ package enum Given {
   package static func environment(
     _ text: String, as name: String = "environment"
   ) throws(GivenRefusal) -> Destination {
-    guard let known = Destination(named: text) else {
+    guard let known = Destination(named: text), known.platform == .apns else {
       throw GivenRefusal(name: name, rule: "production or sandbox")
     }
     return known
@@ -93,9 +101,9 @@ package enum Given {
     token: String, topic: String, environment: Destination, tokenName: String = "token",
     topicName: String = "topic"
   ) throws(GivenRefusal) -> Binding {
-    let digits = try Self.token(token, as: tokenName)
+    let token = try Self.token(token, of: environment.platform, as: tokenName)
     let binding = Binding(
-      destination: environment, topic: try Self.topic(topic, as: topicName), token: digits)
+      destination: environment, topic: try Self.topic(topic, as: topicName), token: token)
     guard let binding else { throw GivenRefusal(name: tokenName, rule: "a device token") }
     return binding
   }

@@ -12,6 +12,8 @@ package struct Binding: Sendable, Equatable, Hashable {
   package let token: String
 
   package static let maximumTopicBytes = 255
+  /// The one platform whose members have a field for the environment.
+  private static let apple = "\(Platform.apns.name):".utf8
   /// Of a member: its platform and environment.
   private static let maximumPrefixBytes = 32
   /// A longer member is none, whatever the platform.
@@ -51,10 +53,13 @@ package struct Binding: Sendable, Equatable, Hashable {
   }
 
   /// The last field of a member is the rest of the text, whatever it holds: tokens may hold colons.
+  /// As in `token_of.lua`.
   /// A text that is no member is returned as it is.
   package static func token(ofMember member: String) -> String {
-    let fields = member.utf8.split(separator: 0x3A, maxSplits: 3, omittingEmptySubsequences: false)
-    return fields.count == 4 ? String(fields[3]) ?? member : member
+    let before = member.utf8.starts(with: apple) ? 3 : 2
+    let fields = member.utf8.split(
+      separator: 0x3A, maxSplits: before, omittingEmptySubsequences: false)
+    return fields.count == before + 1 ? String(fields[before]) ?? member : member
   }
 
   package static func isTopic(_ text: String) -> Bool {
@@ -62,8 +67,8 @@ package struct Binding: Sendable, Equatable, Hashable {
       && text.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
   }
 
-  /// The platform, its environment, the topic, the token:
-  /// `apns:production:com.example.app:00ff…`.
+  /// The platform, its environment if it has several, the topic, the token:
+  /// `apns:production:com.example.app:00ff…`, `fcm:com.example.app:dQw4…`.
   package var member: String { destination.memberPrefix + topic + ":" + token }
 }
 

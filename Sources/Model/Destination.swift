@@ -20,8 +20,8 @@ package struct Platform: Sendable, Equatable {
 
   /// The first field of members of a user's set of bindings: lower-case letters.
   package let name: String
-  /// Its separate services, the second field of members; none when it has but one, and then that
-  /// field is empty.
+  /// Its separate services, the second field of members; none when it has but one, and then members
+  /// have no such field.
   package let environments: [String]
   package let tokens: TokenFormat
   /// Why it rejects a push, as it spells it: what is counted.
@@ -49,6 +49,21 @@ package struct Platform: Sendable, Equatable {
       "TooManyProviderTokenUpdates", "TooManyRequests", "InternalServerError",
       "ServiceUnavailable", "Shutdown",
     ])
+
+  /// Firebase Cloud Messaging. Its tokens are opaque, and Google names no greatest length: 4 KiB are
+  /// what its own client libraries keep room for.
+  package static let fcm = Platform(
+    name: "fcm", tokens: .opaque(maximumBytes: 4096),
+    reasons: [
+      "UNREGISTERED", "SENDER_ID_MISMATCH", "INVALID_ARGUMENT", "QUOTA_EXCEEDED", "UNAVAILABLE",
+      "INTERNAL", "THIRD_PARTY_AUTH_ERROR", "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND",
+    ])
+
+  /// Who runs it, for messages.
+  package var owner: String { self == .apns ? "Apple" : "FCM" }
+
+  /// Those that ship, in the order of their destinations.
+  static let shipped = [apns, fcm]
 }
 
 /// Where a push goes: a platform, and one of its environments. An index, so that a push carries one
@@ -58,6 +73,7 @@ package struct Destination: Sendable, Hashable {
 
   package static let production = Destination(index: 0)
   package static let sandbox = Destination(index: 1)
+  package static let fcm = Destination(index: 2)
   /// There are never more: tallies have so many counters.
   package static let maximum = 8
 
@@ -68,12 +84,12 @@ package struct Destination: Sendable, Hashable {
   }
 
   /// Of the platforms that ship: read without a lock.
-  private static let shipped = rows(of: .apns)
+  private static let shipped = Platform.shipped.flatMap { rows(of: $0) }
   private static let added = ThreadLock<[Row]>([])
 
   private static func rows(of platform: Platform) -> [Row] {
     guard !platform.environments.isEmpty else {
-      return [Row(platform: platform, environment: nil, prefix: platform.name + "::")]
+      return [Row(platform: platform, environment: nil, prefix: platform.name + ":")]
     }
     return platform.environments.map {
       Row(platform: platform, environment: $0, prefix: "\(platform.name):\($0):")
@@ -112,6 +128,8 @@ package struct Destination: Sendable, Hashable {
   }
 
   package var platform: Platform { row.platform }
+  /// Nil where the platform has but one.
+  package var environment: String? { row.environment }
   /// The environment's, or the platform's when it has but one: what settings, metrics and logs call
   /// it.
   package var name: String { row.environment ?? row.platform.name }
@@ -128,6 +146,11 @@ package struct Destination: Sendable, Hashable {
     } else {
       return nil
     }
+  }
+
+  /// The platform's, in the order of its environments.
+  package static func all(of platform: Platform) -> [Destination] {
+    all.filter { $0.platform == platform }
   }
 
   package init?(named name: String) {

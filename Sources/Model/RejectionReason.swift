@@ -36,7 +36,8 @@ package struct RejectionReason: Sendable, Hashable {
   }
 
   /// Read without a lock.
-  private static let shipped = ourNames.map { Row(platform: nil, name: $0) } + rows(of: .apns)
+  private static let shipped = 
+    ourNames.map { Row(platform: nil, name: $0) } + Platform.shipped.flatMap { rows(of: $0) }
   private static let added = ThreadLock<[Row]>([])
 
   private static func rows(of platform: Platform) -> [Row] {

@@ -9,10 +9,12 @@ package enum PreviewText {
     for header in headers(preview.headers) {
       text += "\(TextLayout.padded(header.name, to: 18))\(TextLayout.printable(header.value))\n"
     }
-    let limit = preview.headers.pushType.maximumPayloadBytes
-    text += pretty(preview.payload) + "\n"
-    text += "\(preview.byteCount) of \(limit) bytes"
-    text += preview.isShortened ? ", shortened to fit\n" : "\n"
+    for message in preview.messages {
+      if message.platform != .apns { text += "\n\(message.platform.name)\n" }
+      text += pretty(message.payload) + "\n"
+      text += "\(message.byteCount) of \(message.limit) bytes"
+      text += message.isShortened ? ", shortened to fit\n" : "\n"
+    }
     if let devices = person.devices { text += words(devices) + "\n" }
     return text
   }
@@ -22,11 +24,17 @@ package enum PreviewText {
     for header in Self.headers(preview.headers) { headers[header.name] = .text(header.value) }
     var object: Terminal.JSONObject = [
       "locale": .text(preview.locale), "headers": .object(headers),
-      "payload": value(preview.payload) ?? .text(preview.payload),
-      "bytes": .integer(preview.byteCount),
-      "maximum_bytes": .integer(preview.headers.pushType.maximumPayloadBytes),
-      "shortened": .bool(preview.isShortened),
     ]
+    for message in preview.messages {
+      let members = json(message)
+      if message.platform == .apns {
+        for (name, value) in members { object[name] = value }
+      } else {
+        var other = Terminal.JSONObject()
+        for (name, value) in members { other[name] = value }
+        object[message.platform.name] = .object(other)
+      }
+    }
     if let devices = person.devices {
       var addressed = Terminal.JSONObject()
       for (name, count) in devices.addressed.sorted(by: { $0.key < $1.key }) {
@@ -39,6 +47,16 @@ package enum PreviewText {
       object["suppressed_by"] = devices.suppressedBy.map { .text($0.name) } ?? .null
     }
     return .object(object)
+  }
+
+  private static func json(
+    _ message: RenderPreview.Message
+  ) -> [(name: String, value: JSONOutput)] {
+    [
+      ("payload", value(message.payload) ?? .text(message.payload)),
+      ("bytes", .integer(message.byteCount)), ("maximum_bytes", .integer(message.limit)),
+      ("shortened", .bool(message.isShortened)),
+    ]
   }
 
   private static func headers(_ headers: PushHeaders) -> [(name: String, value: String)] {

@@ -16,7 +16,8 @@ struct FileRules {
       CredentialRules(credentials, of: app).checkFiles(&layers, severity)
     }
     let certificates = [
-      ("apns.ca_file", settings.apns.caFile), ("redis.tls.ca_file", settings.redis.tls.caFile),
+      ("apns.ca_file", settings.apns.caFile), ("fcm.ca_file", settings.fcm.caFile),
+      ("redis.tls.ca_file", settings.redis.tls.caFile),
       ("redis.sentinel.tls.ca_file", settings.redis.sentinel.tls.caFile),
       ("kafka.security.ca_file", settings.kafka.security.caFile),
     ]

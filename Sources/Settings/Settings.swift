@@ -8,6 +8,7 @@ package struct Settings: Sendable, Equatable {
   package var rules = Rules()
   package var templates = Templates()
   package var apns = APNs()
+  package var fcm = FCM()
   package var lanes = Lanes()
   package var events = Events()
   package var devices = Devices()
@@ -100,6 +101,24 @@ package struct Settings: Sendable, Equatable {
   package struct Templates: Sendable, Equatable {
     package var directory = ""
     package var unknownWait: Duration = .zero
+  }
+
+  package struct FCM: Sendable, Equatable {
+    package var host = ""
+    package var port = 0
+    package var caFile: String?
+    /// nil: the service account's.
+    package var project: String?
+    package var serviceAccountFile: String?
+    package var tokenFile: String?
+    package var connectionsPerLane = 0
+    package var connectionsPerLaneMaximum = 0
+    package var streamsPerConnection = 0
+
+    /// Whether pushes go to Android at all.
+    package var isConfigured: Bool { serviceAccountFile != nil || tokenFile != nil }
+    /// Of a lane, under load.
+    package var mostConnectionsPerLane: Int { max(connectionsPerLane, connectionsPerLaneMaximum) }
   }
 
   package struct APNs: Sendable, Equatable {

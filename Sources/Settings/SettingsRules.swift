@@ -9,6 +9,7 @@ struct SettingsRules {
     checkKafka(&layers)
     checkRedis(&layers)
     checkAPNs(&layers)
+    checkFCM(&layers)
     checkTimes(&layers)
   }
 
@@ -213,7 +214,31 @@ struct SettingsRules {
       CredentialRules(credentials, of: app).check(&layers, areNeeded: true)
     }
     CredentialRules(settings.apns.credentials).check(
-      &layers, areNeeded: requirements.contains(.credentials) && apps.isEmpty)
+      &layers,
+      areNeeded: requirements.contains(.credentials) && apps.isEmpty
+        && !settings.fcm.isConfigured)
+  }
+
+  private func checkFCM(_ layers: inout SettingsLayers) {
+    let fcm = settings.fcm
+    let (least, most) = (fcm.connectionsPerLane, fcm.connectionsPerLaneMaximum)
+    if most < least, most != Settings.defaults.fcm.connectionsPerLaneMaximum {
+      let keys = ("fcm.connections_per_lane_maximum", "fcm.connections_per_lane")
+      layers.add(
+        .problem, later(keys.0, keys.1, layers), key: keys.0,
+        "is \(most), must not be less than \(keys.1) (\(least))")
+    }
+    if fcm.serviceAccountFile != nil, fcm.tokenFile != nil {
+      let keys = ("fcm.token_file", "fcm.service_account_file")
+      layers.add(
+        .problem, later(keys.0, keys.1, layers), key: keys.0,
+        "cannot be set together with \(keys.1): one of them says who we are")
+    }
+    if fcm.tokenFile != nil, fcm.project == nil {
+      layers.add(
+        .problem, layers.source(of: "fcm.token_file"), key: "fcm.token_file",
+        "needs fcm.project: the token does not say which project it is for")
+    }
   }
 
   private func checkTimes(_ layers: inout SettingsLayers) {

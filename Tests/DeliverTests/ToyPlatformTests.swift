@@ -80,11 +80,11 @@ private struct ToyAccount: PlatformAccount {
 
   @Test func aBindingEndsInWhateverThePlatformsTokensHold() throws {
     #expect(Destination.add(ToyAccount.description) == [Self.toy])
-    let member = "toy::a.b:https://push:443/x"
+    let member = "toy:a.b:https://push:443/x"
     let binding = try #require(Binding(member: member))
     #expect(binding.destination == Self.toy && binding.topic == "a.b")
     #expect(binding.token == "https://push:443/x" && binding.member == member)
-    #expect(Binding(member: "toy::a.b:with space") == nil)
+    #expect(Binding(member: "toy:a.b:with space") == nil)
     #expect(Binding(destination: Self.toy, topic: "a.b", token: "") == nil)
   }
 
@@ -108,7 +108,7 @@ private struct ToyAccount: PlatformAccount {
       await bed.stage.admit(bed.batch(devices, bed.tally))
       await bed.until("settled") { bed.tally.settled == 6 }
       #expect(bed.tally.accepted == 5 && bed.tally.takeAccepted(of: Self.toy) == 2)
-      #expect(bed.tally.verdicts.map(\.member) == ["toy::a.b:gone!"])
+      #expect(bed.tally.verdicts.map(\.member) == ["toy:a.b:gone!"])
       #expect(bed.server.requests.count == 3)
       let asked = bed.sandbox.requests
       #expect(asked.count == 4 && asked.allSatisfy { $0["key"] == "open sesame" })

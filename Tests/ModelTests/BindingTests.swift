@@ -44,8 +44,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("apns:production:a.b:00ff", "00ff"), ("toy::a.b:x:one", "x:one"),
-    ("toy::a.b:https://push:443/x", "https://push:443/x"), ("toy::a.b:", ""), ("a:b:c", "a:b:c"),
+    ("apns:production:a.b:00ff", "00ff"), ("toy:a.b:x:one", "x:one"),
+    ("toy:a.b:https://push:443/x", "https://push:443/x"), ("toy:a.b:", ""), ("a:b:c", "c"),
+    ("apns:b:c", "apns:b:c"), ("a:b", "a:b"), ("fcm:a.b:d:e", "d:e"),
   ])
   func theTokenIsTheRestOfAMember(member: String, token: String) {
     #expect(Binding.token(ofMember: member) == token)

@@ -239,7 +239,7 @@ import Testing
   @Test func aGoneTokenWithColonsIsReleased() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
-      let members = ["x:one", "y:one"].map { "toy::a.b:\($0)" }
+      let members = ["x:one", "y:one"].map { "toy:a.b:\($0)" }
       for member in members {
         _ = try await redis.ask("SADD", keyspace.bindings(user: "u"), member)
         _ = try await redis.ask(

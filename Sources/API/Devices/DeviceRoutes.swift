@@ -14,15 +14,22 @@ final class DeviceRoutes {
 
   var routes: [APIRoute] {
     let device = "/v1/users/{user}/devices/{token}"
+    let android = "/v1/users/{user}/devices/fcm/{fcm_token}"
     return [
       APIRoute("GET", "/v1/users/{user}/devices", .readOnly) { (request) async throws(Problem) in
         try await self.list(request)
       },
       APIRoute("PUT", device, .appServer) { (request) async throws(Problem) in
-        try await self.bind(request)
+        try await self.bind(request, on: .apns)
       },
       APIRoute("DELETE", device, .appServer) { (request) async throws(Problem) in
-        try await self.unbind(request)
+        try await self.unbind(request, on: .apns)
+      },
+      APIRoute("PUT", android, .appServer) { (request) async throws(Problem) in
+        try await self.bind(request, on: .fcm)
+      },
+      APIRoute("DELETE", android, .appServer) { (request) async throws(Problem) in
+        try await self.unbind(request, on: .fcm)
       },
     ]
   }
@@ -59,19 +66,24 @@ final class DeviceRoutes {
 
   /// A log-in, or the launch of an app. Its token may be another than last time: then the app sends
   /// both, and the old one is replaced in one step.
-  private func bind(_ request: APIRequest) async throws(Problem) -> APIResponse {
+  private func bind(
+    _ request: APIRequest, on platform: Platform
+  ) async throws(Problem) -> APIResponse {
     try request.allowArguments([])
-    let body = try request.object(["topic", "environment", "replaces", "bound_at_ms"])
+    let known = ["topic", "replaces", "bound_at_ms"]
+    let body = try request.object(platform == .apns ? known + ["environment"] : known)
     let user = request["user"]
     let topic = try body.required("topic")
-    let environment = try body.text("environment")
+    let environment = platform == .apns ? try body.text("environment") : nil
     let old = try body.text("replaces")
     let (at, isBelated) = (try time(body), body["bound_at_ms"] != nil)
     let (binding, former) = try given { () throws(GivenRefusal) in
       try Given.user(user)
-      let environment = try Given.environment(environment ?? Destination.production.name)
+      let environment =
+        try environment.map { (name) throws(GivenRefusal) in try Given.environment(name) }
+        ?? Destination.all(of: platform)[0]
       let binding = try Given.binding(
-        token: request["token"], topic: topic, environment: environment)
+        token: request[Self.tokenName(platform)], topic: topic, environment: environment)
       let former: Binding? =
         if let old {
           try Given.binding(
@@ -115,16 +127,18 @@ final class DeviceRoutes {
   }
 
   /// A log-out. Said twice it is done once.
-  private func unbind(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    try request.allowArguments(["topic", "environment"])
+  private func unbind(
+    _ request: APIRequest, on platform: Platform
+  ) async throws(Problem) -> APIResponse {
+    try request.allowArguments(platform == .apns ? ["topic", "environment"] : ["topic"])
     let topic = try request.argument("topic")
-    let name = try request.argument("environment")
+    let name = platform == .apns ? try request.argument("environment") : nil
     let (token, environment) = try given { () throws(GivenRefusal) in
       try Given.user(request["user"])
       if let topic { try Given.topic(topic) }
       let environment: Destination? =
         if let name { try Given.environment(name) } else { nil }
-      return (try Given.token(request["token"]), environment)
+      return (try Given.token(request[Self.tokenName(platform)], of: platform), environment)
     }
     let count = try await done { () async throws(DevicesError) in
       try await self.registry.unbind(
@@ -133,13 +147,21 @@ final class DeviceRoutes {
     return .ok([("user", .string(request["user"])), ("removed", .integer(Int64(count)))])
   }
 
+  /// What the placeholder of a path is called.
+  private static func tokenName(_ platform: Platform) -> String {
+    platform == .apns ? "token" : "fcm_token"
+  }
+
   private static func json(
     _ binding: Binding, _ token: String, boundAt: Int64?, reason: String? = nil
   ) -> JSONValue {
     var members: [(String, JSONValue)] = [
-      ("token", .string(token)), ("topic", .string(binding.topic)),
-      ("environment", .string(binding.destination.name)),
+      ("platform", .string(binding.destination.platform.name)), ("token", .string(token)),
+      ("topic", .string(binding.topic)),
     ]
+    if let environment = binding.destination.environment {
+      members.append(("environment", .string(environment)))
+    }
     if let boundAt { members.append(("bound_at_ms", .integer(boundAt))) }
     if let reason { members.append(("reason", .string(reason))) }
     return .object(JSONObject(members))

@@ -35,24 +35,42 @@ enum OpenAPIOperations {
             "replaces": {"$ref": "#/components/schemas/Token"},
             "bound_at_ms": {"$ref": "#/components/schemas/Time"}}}
           """)),
-      answers: [
-        (
-          200, "The device is bound",
-          schema(
-            """
-            {"type": "object", "required": ["user", "device"], "properties": {
-              "user": {"type": "string"}, "new": {"type": "boolean"},
-              "replaced": {"type": "boolean"}, "device": {"$ref": "#/components/schemas/Device"}}}
-            """)
-        )
-      ], own: ["409"]),
+      answers: [(200, "The device is bound", boundDevice)], own: ["409"]),
     OpenAPIOperation(
       method: "DELETE", pattern: "/v1/users/{user}/devices/{token}", name: "unbindDevice",
       scope: .appServer, summary: "Unbinds a device from a user",
       query: [("topic", shared("Topic")), ("environment", shared("Environment"))],
       answers: [(200, "The device is not bound", removed("\"removed\": {\"type\": \"integer\"}"))],
       own: ["409"]),
+    OpenAPIOperation(
+      method: "PUT", pattern: "/v1/users/{user}/devices/fcm/{fcm_token}", name: "bindAndroidDevice",
+      scope: .appServer,
+      summary: "Binds a device with a Firebase token; its former user loses it",
+      body: .init(
+        types: json,
+        schema: schema(
+          """
+          {"type": "object", "required": ["topic"], "additionalProperties": false, "properties": {
+            "topic": {"$ref": "#/components/schemas/Topic"},
+            "replaces": {"$ref": "#/components/schemas/FCMToken"},
+            "bound_at_ms": {"$ref": "#/components/schemas/Time"}}}
+          """)),
+      answers: [(200, "The device is bound", boundDevice)], own: ["409"]),
+    OpenAPIOperation(
+      method: "DELETE", pattern: "/v1/users/{user}/devices/fcm/{fcm_token}",
+      name: "unbindAndroidDevice", scope: .appServer,
+      summary: "Unbinds a device with a Firebase token from a user",
+      query: [("topic", shared("Topic"))],
+      answers: [(200, "The device is not bound", removed("\"removed\": {\"type\": \"integer\"}"))],
+      own: ["409"]),
   ]
+
+  private static let boundDevice = schema(
+    """
+    {"type": "object", "required": ["user", "device"], "properties": {
+      "user": {"type": "string"}, "new": {"type": "boolean"},
+      "replaced": {"type": "boolean"}, "device": {"$ref": "#/components/schemas/Device"}}}
+    """)
 
   private static func removed(_ member: String) -> JSONValue {
     schema(

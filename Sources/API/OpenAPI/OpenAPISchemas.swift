@@ -10,6 +10,7 @@ enum OpenAPISchemas {
   /// Which schema a placeholder of a path has.
   static let pathNames = [
     "user": "Identifier", "streamer": "Identifier", "tag": "Tag", "token": "Token",
+    "fcm_token": "FCMToken",
     "event": "EventID", "import": "EventID", "erasure": "EventID",
   ]
 
@@ -37,6 +38,9 @@ enum OpenAPISchemas {
       "Token": {"type": "string", "minLength": 2, "maxLength": \(Platform.apns.tokens.maximumBytes),
         "pattern": "^([0-9a-fA-F]{2})+$",
         "description": "Hex digits, also as phones print them, with spaces and <>."},
+      "FCMToken": {"type": "string", "minLength": 1,
+        "maxLength": \(Platform.fcm.tokens.maximumBytes), "pattern": "^[!-z|~]+$",
+        "description": "The registration token, or the installation id, as Firebase gives it."},
       "EventID": {"type": "string", "minLength": 1, "maxLength": 64,
         "pattern": "^[A-Za-z0-9._:-]+$"},
       "IdempotencyKey": {"type": "string", "minLength": 1, "maxLength": 128,
@@ -57,8 +61,9 @@ enum OpenAPISchemas {
         "properties": {"type": {"type": "string"}, "title": {"type": "string"},
           "status": {"type": "integer"}, "detail": {"type": "string"},
           "request_id": {"type": "string"}, "reason": {"type": "string"}}},
-      "Device": {"type": "object", "required": ["token", "topic", "environment"],
-        "properties": {"token": {"type": "string"}, "topic": {"type": "string"},
+      "Device": {"type": "object", "required": ["platform", "token", "topic"],
+        "properties": {"platform": {"enum": ["apns", "fcm"]},
+          "token": {"type": "string"}, "topic": {"type": "string"},
           "environment": {"$ref": "#/components/schemas/Environment"},
           "bound_at_ms": {"type": "integer"}, "reason": {"type": "string"}}},
       "Devices": {"type": "object", "required": ["devices", "set_aside"],

@@ -81,17 +81,11 @@ package struct ImportRowReader {
     guard let object = value.object else {
       throw ImportRow.Refusal("\(place) is an object, not \(value.kindName)")
     }
-    try refuseUnknown(object, known: ["token", "environment", "topic", "bound_at"], in: place)
+    try refuseUnknown(object, known: ["platform", "token", "environment", "topic", "bound_at"], in: place)
     guard let token = object["token"]?.string else {
       throw ImportRow.Refusal("\(place).token is needed, a string")
     }
-    var environment = Destination.production
-    if let given = object["environment"] {
-      guard let known = given.string.flatMap({ Destination(named: $0) }) else {
-        throw ImportRow.Refusal(#"\#(place).environment is "production" or "sandbox""#)
-      }
-      environment = known
-    }
+    let environment = try destination(object, place)
     guard let topic = object["topic"].map({ $0.string ?? "" }) ?? defaultTopic else {
       throw ImportRow.Refusal(
         "\(place).topic is needed (the bundle id, and the push type's suffix), or --app")
@@ -106,6 +100,22 @@ package struct ImportRowReader {
         try time(value, "\(place).bound_at")
       }
     )
+  }
+
+  private func destination(
+    _ object: JSONObject, _ place: String
+  ) throws(ImportRow.Refusal) -> Destination {
+    let platform = object["platform"].map { $0.string ?? "" } ?? Platform.apns.name
+    guard let first = Destination.all.first(where: { $0.platform.name == platform }) else {
+      throw ImportRow.Refusal(#"\#(place).platform is "apns" or "fcm""#)
+    }
+    guard let given = object["environment"] else { return first }
+    guard first.platform == .apns else {
+      throw ImportRow.Refusal("\(place).environment is for platform apns only")
+    }
+    guard let known = given.string.flatMap({ Destination(named: $0) }), known.platform == .apns
+    else { throw ImportRow.Refusal(#"\#(place).environment is "production" or "sandbox""#) }
+    return known
   }
 
   /// A token as phones print it. Never with the token in a refusal, which is told: so without the

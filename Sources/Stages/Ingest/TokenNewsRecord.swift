@@ -23,8 +23,8 @@ package enum TokenNewsRecord {
       add("from", news.user)
       add("to", to)
     }
-    add("platform", "apns")
-    add("environment", news.destination.name)
+    add("platform", news.destination.platform.name)
+    if let environment = news.destination.environment { add("environment", environment) }
     add("topic", news.topic)
     add("token", news.token)
     if let reason = news.reason { add("reason", reason) }

@@ -15,7 +15,8 @@ package final class PageRendering {
 
   private let tally: SegmentTally
   private let maximumPushes: Int
-  private let limit: Int
+  /// By destination.
+  private let payloadOf: [UInt8]
   /// For each field of the template its place in the page's rows, or -1.
   private let columns: [Int32]
   private var recipient = 0
@@ -28,7 +29,7 @@ package final class PageRendering {
     self.prepared = prepared
     self.tally = tally
     self.maximumPushes = max(maximumPushes, 1)
-    limit = prepared.headers.pushType.maximumPayloadBytes
+    payloadOf = prepared.payloadOf
     columns = prepared.fieldNames.map { name in
       Int32(truncatingIfNeeded: page.fieldNames.firstIndex(of: name) ?? -1)
     }
@@ -80,7 +81,8 @@ package final class PageRendering {
       let current = page.recipients[index]
       let user = page.bytes[current.user]
       let first = Int(current.firstBinding)
-      for binding in page.bindings[first + doneBindings..<first + Int(current.bindingCount)] {
+      for binding in page.bindings[first + doneBindings..<first + Int(current.bindingCount)]
+      where payloadOf[Int(binding.destination.index)] != PreparedEvent.nothing {
         let member = page.bytes[binding.member]
         let past = history(user, member)
         let own = past?.mayHaveArrived == true ? .rejected(.unanswered) : tally.known(outcome)
@@ -111,17 +113,22 @@ package final class PageRendering {
       let current = recipients[recipient]
       let bindingCount = Int(current.bindingCount)
       if done < bindingCount {
-        if let payload = render(values.row(recipient), into: arena) {
-          let user = arena.append(page.bytes[current.user])
-          while count < maximumPushes, done < bindingCount {
-            let binding = bindings[Int(current.firstBinding) + done]
-            batch.append(user: user, binding: binding, of: page, payload: payload)
-            done += 1
-            count += 1
+        var rendered = RenderedPayloads()
+        let user = arena.append(page.bytes[current.user])
+        while count < maximumPushes, done < bindingCount {
+          let binding = bindings[Int(current.firstBinding) + done]
+          done += 1
+          let index = payloadOf[Int(binding.destination.index)]
+          guard index != PreparedEvent.nothing else { continue }
+          if index != rendered.index {
+            rendered.select(index) { render(values.row(recipient), Int(index), into: arena) }
           }
-        } else {
-          reject(current, from: done)
-          done = bindingCount
+          if let payload = rendered.payload {
+            batch.append(user: user, binding: binding, of: page, payload: payload)
+            count += 1
+          } else {
+            reject(current, binding)
+          }
         }
       }
       if done >= bindingCount {
@@ -134,25 +141,23 @@ package final class PageRendering {
     return count
   }
 
-  /// A user's devices from the one on that is not done.
-  private func reject(_ current: RecipientPage.Recipient, from done: Int) {
-    let bindings = Int(current.bindingCount) - done
-    unrenderable += bindings
-    tally.pushes += bindings
-    tally.count(.rejected(.unrenderable), times: bindings)
-    guard let notes = tally.notes else { return }
-    let first = Int(current.firstBinding)
-    for binding in page.bindings[first + done..<first + Int(current.bindingCount)] {
-      notes.add(
-        user: page.bytes[current.user], member: page.bytes[binding.member],
-        .outcome(.rejected(.unrenderable)))
-    }
+  private func reject(_ current: RecipientPage.Recipient, _ binding: RecipientPage.Binding) {
+    unrenderable += 1
+    tally.pushes += 1
+    tally.count(.rejected(.unrenderable))
+    tally.notes?.add(
+      user: page.bytes[current.user], member: page.bytes[binding.member],
+      .outcome(.rejected(.unrenderable)))
   }
 
   /// Nil when the payload cannot be fitted; `arena` is then as before.
+  /// - Parameter payload: of the template's payloads.
   @inline(__always)
-  private func render(_ values: RecipientValues, into arena: ByteArena) -> ByteSlice? {
-    let variant = prepared.variant(prepared.variantIndex(for: values[0]))
+  private func render(
+    _ values: RecipientValues, _ payload: Int, into arena: ByteArena
+  ) -> ByteSlice? {
+    let limit = prepared.template.payloads[payload].limit
+    let variant = prepared.variant(prepared.variantIndex(for: values[0]), of: payload)
     if let bound = variant.bound(values, limit: limit) {
       let payload = arena.append(atMost: bound) {
         guard let target = $0.baseAddress else { return 0 }
@@ -165,6 +170,27 @@ package final class PageRendering {
     guard let fitted = fitter.payload() else { return nil }
     if fitted.isShortened { shortened += 1 }
     return arena.append(fitted.bytes)
+  }
+}
+
+/// One recipient's payloads, each made for the first device that gets it. Most people have devices
+/// of one platform.
+private struct RenderedPayloads {
+  /// Of the payload that was asked for last.
+  private(set) var index = PreparedEvent.nothing
+  /// Nil: it cannot be fitted.
+  private(set) var payload: ByteSlice?
+  private var others: [(index: UInt8, payload: ByteSlice?)] = []
+
+  @inline(__always)
+  mutating func select(_ index: UInt8, _ render: () -> ByteSlice?) {
+    if self.index != PreparedEvent.nothing { others.append((self.index, payload)) }
+    self.index = index
+    if let known = others.first(where: { $0.index == index }) {
+      payload = known.payload
+    } else {
+      payload = render()
+    }
   }
 }
 
@@ -197,7 +223,7 @@ struct PageValues {
 }
 
 /// The slow way to a payload, for what the fast one cannot do: values with bidi controls, and
-/// payloads over Apple's limit, whose text named by `shorten` is cut between two Characters.
+/// payloads over the platform's limit, whose text named by `shorten` is cut between two Characters.
 struct PayloadFitter {
   /// Of a longer value only this much is read: more would not fit anyhow.
   static let maximumValueBytes = 16 * 1024

@@ -10,13 +10,21 @@ package final class PreparedEvent {
   /// The profile fields that rendering reads; `locale` first.
   package var fieldNames: [String] { template.recipientFields }
 
+  /// Of each payload of the template one per locale.
   private var variants: [PreparedVariant?]
+  /// By a destination's index the index of its payload; `nothing` where it gets none.
+  let payloadOf: [UInt8]
+  static let nothing = UInt8.max
   private let cache = LocaleCache()
 
   init(_ event: Event, _ template: Template) {
     self.event = event
     self.template = template
-    variants = Array(repeating: nil, count: template.variants.count)
+    variants = Array(repeating: nil, count: template.payloads.count * template.locales.count)
+    payloadOf = Destination.all.map { destination in
+      let index = template.payloads.firstIndex { $0.platform == destination.platform }
+      return index.map { UInt8($0) } ?? Self.nothing
+    }
     headers = PushHeaders(
       pushType: template.pushType, priority: template.priority,
       topic: event.app + template.pushType.topicSuffix,
@@ -34,11 +42,16 @@ package final class PreparedEvent {
   /// Recipients since this was asked last whose locale nobody knows.
   func takeUnknownLocales() -> Int { cache.takeUnknown() }
 
+  /// - Parameters:
+  ///   - index: of the locale.
+  ///   - payload: of the template's payloads.
   @inline(__always)
-  func variant(_ index: Int) -> PreparedVariant {
-    if let variant = variants[index] { return variant }
-    let variant = PreparedVariant(template.variants[index], event)
-    variants[index] = variant
+  func variant(_ index: Int, of payload: Int) -> PreparedVariant {
+    let place = payload * template.locales.count + index
+    if let variant = variants[place] { return variant }
+    let variant = PreparedVariant(
+      template.payloads[payload].variants[index], event, collapseID: headers.collapseID)
+    variants[place] = variant
     return variant
   }
 }

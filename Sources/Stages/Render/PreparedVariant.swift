@@ -30,8 +30,9 @@ final class PreparedVariant {
   let fieldSteps: Range<Int>?
   let fieldParts: [FieldPart]
 
-  init(_ pieces: [Template.Piece], _ event: Event) {
-    var builder = VariantBuilder(event)
+  /// - Parameter collapseID: of the fan-out.
+  init(_ pieces: [Template.Piece], _ event: Event, collapseID: String?) {
+    var builder = VariantBuilder(event, collapseID: collapseID)
     for piece in pieces { builder.add(piece) }
     builder.endStep()
     constants = builder.constants
@@ -115,6 +116,7 @@ final class PreparedVariant {
 /// Puts the event's fields between the template's pieces.
 private struct VariantBuilder {
   let event: Event
+  let collapseID: String?
   let constants = ByteArena(capacity: 1024)
   var steps: [PreparedVariant.Step] = []
   var fieldSteps: Range<Int>?
@@ -123,7 +125,10 @@ private struct VariantBuilder {
   private var start = 0
   private var fieldStart: Int?
 
-  init(_ event: Event) { self.event = event }
+  init(_ event: Event, collapseID: String?) {
+    self.event = event
+    self.collapseID = collapseID
+  }
 
   mutating func add(_ piece: Template.Piece) {
     switch piece {
@@ -139,6 +144,9 @@ private struct VariantBuilder {
       }
       if fieldStart != nil { fieldParts.append(.recipient(field: field, fallback: fallback)) }
     case .value(let key, let value): add(value, key: key)
+    case .collapseID(let key):
+      guard let collapseID else { return }
+      addMember(key, [0x22] + JSONEscaping.escaped(collapseID) + [0x22])
     case .shortenedBegin:
       endStep()
       fieldStart = steps.count
@@ -154,9 +162,7 @@ private struct VariantBuilder {
     case .event(let path):
       let written = value.type.written(BidiControls.cleaned(event.value(of: path)))
       guard let json = written ?? value.fallback else { return }
-      if constants.last != UInt8(ascii: "{") { constants.append([UInt8(ascii: ",")]) }
-      constants.append(key)
-      constants.append(json)
+      addMember(key, json)
     case .recipient(let field):
       endStep { step, constants in
         step.field = Int32(truncatingIfNeeded: field)
@@ -165,6 +171,12 @@ private struct VariantBuilder {
         if let fallback = value.fallback { step.fallback = constants.append(fallback) }
       }
     }
+  }
+
+  private func addMember(_ key: [UInt8], _ json: [UInt8]) {
+    if constants.last != UInt8(ascii: "{") { constants.append([UInt8(ascii: ",")]) }
+    constants.append(key)
+    constants.append(json)
   }
 
   private mutating func add(_ text: String) {

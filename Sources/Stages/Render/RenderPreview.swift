@@ -2,47 +2,80 @@ import Model
 
 /// The push of one recipient: for `fanfare render` and for authors of templates.
 package struct RenderPreview: Sendable, Equatable {
+  /// What the recipient's devices of one platform get.
+  package struct Message: Sendable, Equatable {
+    package let platform: Platform
+    /// JSON, without what differs by device.
+    package let payload: String
+    /// Of at most `limit`.
+    package let byteCount: Int
+    package let limit: Int
+    /// Whether the text that `shorten` names was cut.
+    package let isShortened: Bool
+  }
+
   package let headers: PushHeaders
   /// The variant that was chosen, as the template spells it.
   package let locale: String
-  /// JSON, at most `maximumPayloadBytes` of the push type.
-  package let payload: String
-  package let byteCount: Int
-  /// Whether the text that `shorten` names was cut.
-  package let isShortened: Bool
+  /// Of each platform that the template has something for, Apple's first.
+  package let messages: [Message]
+
+  // MARK: Apple's
+
+  package var payload: String { messages[0].payload }
+  package var byteCount: Int { messages[0].byteCount }
+  package var isShortened: Bool { messages[0].isShortened }
 }
 
 extension PreparedEvent {
   /// Renders for a single recipient with these profile fields, on the way that all recipients go.
-  /// Throws `unrenderable` when the payload cannot be fitted into Apple's limit.
+  /// Throws `unrenderable` when a payload cannot be fitted into its platform's limit.
   package func preview(recipient fields: [String: String]) throws(RenderError) -> RenderPreview {
+    var messages: [RenderPreview.Message] = []
+    var locale = ""
+    for payload in template.payloads {
+      let (message, index) = try message(payload, recipient: fields)
+      messages.append(message)
+      locale = template.locales[index]
+    }
+    return RenderPreview(headers: headers, locale: locale, messages: messages)
+  }
+
+  private func message(
+    _ payload: Template.Payload, recipient fields: [String: String]
+  ) throws(RenderError) -> (RenderPreview.Message, locale: Int) {
     let page = RecipientPage(fieldNames: fieldNames)
     page.fields = fieldNames.map { name in
       fields[name].map { page.bytes.append(utf8: $0) } ?? .missing
     }
     let nothing = page.bytes.append([])
     page.recipients = [RecipientPage.Recipient(user: nothing, firstBinding: 0, bindingCount: 1)]
-    page.bindings = [
-      RecipientPage.Binding(member: nothing, token: nothing, destination: .production)
-    ]
+    page.bindings = Destination.all.filter { $0.platform == payload.platform }.prefix(1).map {
+      RecipientPage.Binding(member: nothing, token: nothing, destination: $0)
+    }
     let rendering = PageRendering(page, self, tally: SegmentTally(), maximumPushes: 1)
     guard let batch = rendering.next(), let push = batch.entries.first else {
-      let limit = headers.pushType.maximumPayloadBytes
       throw RenderError(
         .unrenderable,
-        "the payload is over Apple's \(limit) bytes"
-          + (template.isShortenable
+        "the payload is over \(payload.platform.owner)'s \(payload.limit) bytes"
+          + (template.isShortenable(on: payload.platform)
             ? " even with its shortened text left empty: shorten its other texts"
             : ": let the template's 'shorten' name a text that may be cut"))
     }
-    let index = variantIndex(for: page.bytes[page.field(0, of: 0)])
-    return RenderPreview(
-      headers: headers, locale: template.locales[index],
-      payload: batch.bytes.string(push.payload), byteCount: Int(push.payload.count),
+    let written = batch.bytes.string(push.payload)
+    let message = RenderPreview.Message(
+      platform: payload.platform,
+      payload: payload.platform == .fcm ? FCMPayload.object(tail: written) : written,
+      byteCount: Int(push.payload.count), limit: payload.limit,
       isShortened: rendering.shortened > 0)
+    return (message, variantIndex(for: page.bytes[page.field(0, of: 0)]))
   }
 }
 
 extension Template {
-  var isShortenable: Bool { variants.contains { $0.contains(.shortenedBegin) } }
+  func isShortenable(on platform: Platform) -> Bool {
+    payloads.contains { payload in
+      payload.platform == platform && payload.variants.contains { $0.contains(.shortenedBegin) }
+    }
+  }
 }

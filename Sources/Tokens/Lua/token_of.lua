@@ -1,5 +1,7 @@
--- `token_of(member)`: the fourth field of a member, the rest of the text, since tokens may hold
--- colons. As `Binding.token(ofMember:)`.
+-- `token_of(member)`: the last field of a member, the rest of the text: tokens may hold colons.
+-- Only Apple's members have a field for the environment. As `Binding.token(ofMember:)`.
 local function token_of(member)
-  return string.match(member, '^[^:]*:[^:]*:[^:]*:(.*)$') or member
+  local pattern = '^[^:]*:[^:]*:(.*)$'
+  if string.sub(member, 1, 5) == 'apns:' then pattern = '^apns:[^:]*:[^:]*:(.*)$' end
+  return string.match(member, pattern) or member
 end

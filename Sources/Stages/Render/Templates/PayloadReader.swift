@@ -47,7 +47,7 @@ struct PayloadReader {
 
   /// `shorten`: the keys that lead from here to the text that may be shortened; `path`: those that
   /// led here.
-  private mutating func walk(
+  mutating func walk(
     _ node: TemplateSource.Node, shorten: [String]?, path: [String]
   ) -> TemplatePayload {
     guard path.count < Self.maximumDepth else {
@@ -138,7 +138,7 @@ struct PayloadReader {
     switch payload {
     case .text(_, _, let isShortened): isShortened
     case .map(let members): members.contains { hasShortened($0.value) }
-    case .json, .value, .list: false
+    case .json, .value, .list, .quoted, .sequence, .collapseID: false
     }
   }
 }
@@ -150,6 +150,12 @@ indirect enum TemplatePayload {
   case value(TemplateValue)
   case list([TemplatePayload])
   case map([(key: String, value: TemplatePayload)])
+  /// A value with a type as the text that it comes as.
+  case quoted(TemplateValue)
+  /// One behind the other, as they stand.
+  case sequence([TemplatePayload])
+  /// Of a map alone: the fan-out's collapse id, or no such member.
+  case collapseID
 }
 
 /// Looks for texts in a Live Activity's `content-state` and `attributes` that should have a type:

@@ -17,10 +17,19 @@ package struct Template: Sendable {
 
   let collapseID: TemplateText?
   let table: LocaleTable
-  /// One per locale.
-  let variants: [[Piece]]
+  /// By platform, Apple's first.
+  let payloads: [Payload]
   /// Parts that are allowed and look like mistakes, in the order of the file.
   package private(set) var warnings: [RenderError.Problem] = []
+
+  /// What devices of one platform get.
+  struct Payload: Sendable {
+    let platform: Platform
+    /// Bytes of a rendered payload at most.
+    let limit: Int
+    /// One per locale.
+    let variants: [[Piece]]
+  }
 
   /// A stretch of the payload.
   enum Piece: Equatable, Sendable {
@@ -35,6 +44,8 @@ package struct Template: Sendable {
     /// A whole member of an object whose value has a type; left out where the value has not. A
     /// comma goes before it unless it is the object's first. `key` is JSON, colon included.
     case value(key: [UInt8], TemplateValue)
+    /// A member of an object with the fan-out's collapse id; left out where it has none.
+    case collapseID(key: [UInt8])
     /// Around the inside of the string that may be shortened; at most one pair.
     case shortenedBegin
     case shortenedEnd
@@ -101,7 +112,7 @@ extension Template {
 
   private func distinct(_ words: (Piece) -> String?) -> [String] {
     var found: [String] = []
-    for piece in variants.joined() {
+    for piece in payloads.flatMap(\.variants).joined() {
       if let words = words(piece), !found.contains(words) { found.append(words) }
     }
     return found
@@ -117,8 +128,7 @@ struct TemplateCompiler {
 
   private static let keys = [
     "push_type", "priority", "collapse_id", "stored", "shorten", "default_locale", "aliases",
-    "payload",
-    "locales",
+    "payload", "fcm", "locales",
   ]
 
   /// Nil when there are problems.
@@ -152,8 +162,22 @@ struct TemplateCompiler {
           type: pushType, priority: priority, isStored: isStored, payload: payload,
           place: entry.place))
     }
-    let variants = VariantWriter(findings: findings, fields: fields)
-      .variants(of: payload, in: locales, limit: pushType.maximumPayloadBytes)
+    let writer = VariantWriter(findings: findings, fields: fields)
+    var payloads = [
+      Template.Payload(
+        platform: .apns, limit: pushType.maximumPayloadBytes,
+        variants: writer.variants(of: payload, in: locales, limit: pushType.maximumPayloadBytes))
+    ]
+    let fcm = FCMPayload(
+      apple: payload, pushType: pushType, priority: priority?.value ?? pushType.usualPriority,
+      findings: findings)
+    if let tail = fcm.tail(members["fcm"], &payloadReader) {
+      payloads.append(
+        Template.Payload(
+          platform: .fcm, limit: FCMPayload.limit,
+          variants: writer.variants(
+            of: tail, in: locales, limit: FCMPayload.limit, platform: .fcm)))
+    }
     localesReader.checkUnusedTexts(of: locales, usedKeys: payloadReader.usedTextKeys)
     PlaceholderSpelling(findings: findings).check(findings.uses)
     guard findings.problems.isEmpty else { return nil }
@@ -162,7 +186,7 @@ struct TemplateCompiler {
       priority: priority?.value ?? pushType.usualPriority,
       isStored: isStored?.value ?? pushType.isUsuallyStored,
       recipientFields: fields.names, collapseID: collapseID, table: locales.table,
-      variants: variants)
+      payloads: payloads)
   }
 
   private func boolean(

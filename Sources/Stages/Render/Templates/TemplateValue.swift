@@ -15,4 +15,7 @@ struct TemplateValue: Equatable, Sendable {
   var isOfEvent: Bool {
     if case .event = source { true } else { false }
   }
+
+  /// The fallback where a text is wanted.
+  var fallbackText: String { fallback.map { String(decoding: $0, as: UTF8.self) } ?? "" }
 }

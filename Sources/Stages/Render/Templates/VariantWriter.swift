@@ -7,7 +7,8 @@ struct VariantWriter {
 
   /// One list of pieces per locale.
   func variants(
-    of payload: TemplatePayload, in locales: TemplateLocales, limit: Int
+    of payload: TemplatePayload, in locales: TemplateLocales, limit: Int,
+    platform: Platform = .apns
   ) -> [[Template.Piece]] {
     var missing = MissingTexts()
     var variants: [[Template.Piece]] = []
@@ -20,8 +21,8 @@ struct VariantWriter {
         findings.report(
           findings.source.root.place,
           "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any "
-            + "value and Apple takes \(limit): make it shorter, or let 'shorten' name a text that "
-            + "may be cut"
+            + "value and \(platform.owner) takes \(limit): make it shorter, or let 'shorten' name "
+            + "a text that may be cut"
         )
       }
       variants.append(pieces)
@@ -53,7 +54,17 @@ struct VariantWriter {
   ) {
     switch payload {
     case .json(let bytes): writer.json(bytes)
-    case .value: break  // Written with its key, by the map that it is in.
+    case .value, .collapseID: break  // Written with its key, by the map that it is in.
+    case .quoted(let value):
+      writer.json("\"")
+      switch value.source {
+      case .event(let path): writer.add(.event(path: path, fallback: value.fallbackText))
+      case .recipient(let field):
+        writer.add(.recipient(field: field, fallback: value.fallbackText))
+      }
+      writer.json("\"")
+    case .sequence(let parts):
+      for part in parts { write(part, locale: locale, of: locales, to: &writer, &missing) }
     case .text(let text, let place, let isShortened):
       writer.json("\"")
       if isShortened { writer.add(.shortenedBegin) }
@@ -83,13 +94,19 @@ struct VariantWriter {
       writer.json("{")
       var isFirst = true
       for (key, value) in members {
-        if case .value = value { continue }
+        switch value {
+        case .value, .collapseID: continue
+        default: break
+        }
         if !isFirst { writer.json(",") }
         isFirst = false
         writer.json(Self.jsonKey(key))
         write(value, locale: locale, of: locales, to: &writer, &missing)
       }
       // Members that may be left out come last: each brings its own comma when it is there.
+      for (key, value) in members {
+        if case .collapseID = value { writer.add(.collapseID(key: Self.jsonKey(key))) }
+      }
       let values = members.compactMap { (key, value) -> (key: String, value: TemplateValue)? in
         if case .value(let value) = value { (key, value) } else { nil }
       }
@@ -139,7 +156,7 @@ struct VariantWriter {
       case .text(let text): count += isShortened ? 0 : JSONEscaping.escapedCount(text.utf8)
       case .shortenedBegin: isShortened = true
       case .shortenedEnd: isShortened = false
-      case .event, .recipient, .value: break
+      case .event, .recipient, .value, .collapseID: break
       }
     }
     return count
