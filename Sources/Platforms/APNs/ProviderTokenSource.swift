@@ -1,5 +1,6 @@
 import Deliver
 import EventLoop
+import HTTP2
 import Text
 import Threads
 
@@ -66,26 +67,19 @@ package final class ProviderTokenSource: Sendable {
   private func renewed(
     now: Int64, olderThan age: Int64, issuedAt: Int64
   ) throws(SigningError) -> ProviderToken {
-    let result: Result<ProviderToken, SigningError> = state.withLock { state in
+    try state.withLock { (state) throws(SigningError) -> ProviderToken in
       let time = monotonic()
       if let current = state.current,
         Self.isGood(current, now, age, time &- state.madeAt, state.ageWhenMade)
       {
-        return .success(current)
+        return current
       }
-      do {
-        let token = try Self.make(state.key, issuedAt: issuedAt)
-        state.current = token
-        state.madeAt = time
-        state.ageWhenMade = now - issuedAt
-        return .success(token)
-      } catch let error as SigningError {
-        return .failure(error)
-      } catch {
-        return .failure(SigningError("\(error)"))
-      }
+      let token = try Self.make(state.key, issuedAt: issuedAt)
+      state.current = token
+      state.madeAt = time
+      state.ageWhenMade = now - issuedAt
+      return token
     }
-    return try result.get()
   }
 
   /// - Parameters:
@@ -100,7 +94,9 @@ package final class ProviderTokenSource: Sendable {
     return aged < age && elapsed < left.nanoseconds
   }
 
-  private static func make(_ key: ProviderKey, issuedAt: Int64) throws -> ProviderToken {
+  private static func make(
+    _ key: ProviderKey, issuedAt: Int64
+  ) throws(SigningError) -> ProviderToken {
     let header = #"{"alg":"ES256","kid":"\#(key.keyID)"}"#
     let claims = #"{"iss":"\#(key.teamID)","iat":\#(issuedAt / 1000)}"#
     let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
@@ -114,27 +110,6 @@ package final class ProviderTokenSource: Sendable {
     return ProviderToken(
       authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: issuedAt,
       key: key)
-  }
-}
-
-/// Immutable bytes at a fixed address for as long as the object lives.
-package final class StableBytes: Sendable {
-  private let address: UInt
-  private let count: Int
-
-  package init(_ text: String) {
-    let bytes = Array(text.utf8)
-    let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(bytes.count, 1), alignment: 1)
-    memory.copyBytes(from: bytes)
-    address = UInt(bitPattern: memory.baseAddress)
-    count = bytes.count
-  }
-
-  deinit { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
-
-  package var bytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count)
   }
 }
 

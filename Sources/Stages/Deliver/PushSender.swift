@@ -76,14 +76,15 @@ final class PushSender {
     _ run: ReadyRun, of topic: TopicQueue, on connection: any PushConnection,
     _ round: Round
   ) -> Int {
-    let isProbe = !topic.gate.isOpen
+    let isCredentialCheck = !topic.gate.isOpen
     let headers = encode(run.first.batch, round.credential)
-    let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
+    let (sent, end) = connection.send(
+      run, headers: headers, isCredentialCheck: isCredentialCheck, now: round.now)
     var left = sent
     if case .refusedHeaders = end { left += 1 }
     topic.drop(run, left)
     if sent > 0 {
-      if isProbe { topic.gate.probeSent(at: round.now) }
+      if isCredentialCheck { topic.gate.checkSent(at: round.now) }
       traffic.sent(sent, at: round.now)
       let tally = run.first.tally
       tally.fanOut.sent(sent)

@@ -92,11 +92,11 @@ final class HTTP2Connection: PushConnection {
 
   /// `flush` puts them on the wire.
   func send(
-    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
+    _ run: ReadyRun, headers: SharedHeaders, isCredentialCheck: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {
     guard let session else { return (0, .full) }
     let (sent, end) = requests.send(
-      run, headers: headers, isProbe: isProbe, on: session, now: now)
+      run, headers: headers, isCredentialCheck: isCredentialCheck, on: session, now: now)
     if sent > 0 {
       watch.sent(at: now)
       shown.show(headers.credential, at: now)

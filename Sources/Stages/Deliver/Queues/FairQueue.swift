@@ -17,8 +17,8 @@ final class FairQueue {
   private var left = 0
   /// The route can send: admission waits for capacity, and `SegmentTally.unsent` counts its pushes.
   private(set) var isOpen = true
-  /// The route lags behind others that are in use: segments keep no slots for it.
-  private(set) var lags = false
+  /// The route is slow, and others go on: segments keep no slots for it.
+  private(set) var yields = false
   let outliers = Outliers()
 
   init(destination: Destination) { self.destination = destination }
@@ -94,7 +94,7 @@ final class FairQueue {
     if let topic = topics.last, topic.name == name { return topic }
     if let topic = find(name) { return topic }
     let topic = TopicQueue(name: name, destination: destination, isOpen: isOpen, outliers: outliers)
-    topic.set(open: isOpen, lags: lags)
+    topic.set(open: isOpen, yields: yields)
     topics.append(topic)
     return topic
   }
@@ -104,14 +104,14 @@ final class FairQueue {
     self.isOpen = isOpen
     for topic in topics {
       let isClosed = topic.gate.isClosed(at: now, after: closedAfter)
-      topic.set(open: isOpen && !isClosed, lags: lags)
+      topic.set(open: isOpen && !isClosed, yields: yields)
     }
   }
 
-  func set(lags: Bool) {
-    guard lags != self.lags else { return }
-    self.lags = lags
-    for topic in topics { topic.set(open: topic.isOpen, lags: lags) }
+  func set(yields: Bool) {
+    guard yields != self.yields else { return }
+    self.yields = yields
+    for topic in topics { topic.set(open: topic.isOpen, yields: yields) }
   }
 
   func set(outliers fanOuts: [FanOut]) {
@@ -165,14 +165,14 @@ final class FairQueue {
   /// Pushes of a topic's turn have gone.
   func took(_ pushes: Int) { left -= pushes }
 
-  // MARK: those that ask
+  // MARK: credential checks
 
   /// Every push that comes back from a connection without having been accepted passes here.
   func back(_ push: ReadyPush) -> ReadyPush {
-    guard push.isProbe else { return push }
-    topic(named: push.topic).gate.probeReturned()
+    guard push.isCredentialCheck else { return push }
+    topic(named: push.topic).gate.checkReturned()
     var push = push
-    push.isProbe = false
+    push.isCredentialCheck = false
     return push
   }
 }

@@ -8,8 +8,8 @@ package struct ReadyPush {
   /// Not handed to a connection since it was admitted. `SegmentTally.unsent` counts it while its
   /// queue is open.
   var isFirst = true
-  /// It was sent to ask whether our credentials are taken.
-  var isProbe = false
+  /// It was sent while nobody knew whether our credentials are taken: its answer says so.
+  var isCredentialCheck = false
   /// Monotonic nanoseconds of the answer that asked for another try; 0: none here.
   var answeredAt: UInt64 = 0
 
@@ -72,11 +72,11 @@ package struct ReadyRun {
 
   /// Its first push, as it is in flight when it is sent now.
   package func item(
-    _ headers: SharedHeaders, isProbe: Bool, at now: UInt64
+    _ headers: SharedHeaders, isCredentialCheck: Bool, at now: UInt64
   ) -> StreamSlots.Slot {
     var item = StreamSlots.Slot(push: first, headers: headers, sentAt: now, stream: 0)
     item.push.isFirst = false
-    item.push.isProbe = isProbe
+    item.push.isCredentialCheck = isCredentialCheck
     return item
   }
 }

@@ -19,8 +19,8 @@ final class TopicQueue {
   private let outliers: Outliers
   /// Its pushes can be sent: the route is open and credentials are not refused.
   private(set) var isOpen: Bool
-  /// The route lags behind others: segments do not keep their slots for these pushes.
-  private(set) var lags = false
+  /// The route is slow, and others go on: segments keep no slots for these pushes.
+  private(set) var yields = false
   /// Shown to operators while credentials are refused.
   var obstacle: RouteObstacle?
 
@@ -326,7 +326,7 @@ final class TopicQueue {
 
   /// Whether `SegmentTally.unsent` counts what a segment has here.
   func counts(_ tally: SegmentTally) -> Bool {
-    isOpen && !(tally.mayStraggle && (lags || outliers.contains(tally.fanOut)))
+    isOpen && !(tally.mayStraggle && (yields || outliers.contains(tally.fanOut)))
   }
 
   /// Pushes have left the queue, for a connection or for good.
@@ -335,11 +335,11 @@ final class TopicQueue {
     if push.isFirst, counts(push.tally) { push.tally.noLongerUnsent(count) }
   }
 
-  func set(open: Bool, lags: Bool) {
-    guard open != isOpen || lags != self.lags else { return }
+  func set(open: Bool, yields: Bool) {
+    guard open != isOpen || yields != self.yields else { return }
     let before = firsts
     isOpen = open
-    self.lags = lags
+    self.yields = yields
     recount(since: before)
   }
 

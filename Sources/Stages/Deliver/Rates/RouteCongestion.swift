@@ -34,7 +34,7 @@ final class RouteCongestion {
     let yields = othersGoOn && context.queue.isOpen && isSlow
     guard yields != self.yields else { return }
     self.yields = yields
-    context.queue.set(lags: yields)
+    context.queue.set(yields: yields)
     context.obstacles.set(isSlow: yields)
     context.signals.whenReadyMayHaveShrunk()
   }
