@@ -116,7 +116,7 @@ import Testing
   /// They were in flight together: it is not about one token, so no other goes past the pause.
   @Test func tokensRefusedTogetherAreSeveral() {
     let gate = Gate()
-    let pause = CredentialGate.askAgainAfter
+    let pause = Evidence.askAgainAfter
     #expect(gate.refused(refusals: 1, at: 10, hold: hold) == nil)
     #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == nil)
     #expect(gate.refused(refusals: 2, at: 12, hold: hold) == 12 + hold)
@@ -126,7 +126,7 @@ import Testing
 
   @Test func aPushThatWasNeverRefusedAsksNowAndThenDuringAHold() {
     let gate = Gate()
-    let pause = CredentialGate.askAgainAfter
+    let pause = Evidence.askAgainAfter
     for _ in 0..<4 { _ = gate.refused(refusals: 1, at: 0, hold: hold) }
     #expect(gate.isRefused)
     #expect(!gate.allows(at: pause - 1, hasUntried: true))

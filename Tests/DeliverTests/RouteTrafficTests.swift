@@ -42,8 +42,8 @@ import Testing
     }
     traffic.sent(11, at: 1)
     #expect(closure(at: 9001) == .unreachable)
-    #expect(closure(at: RouteOpenness.quietAfter) == .unreachable)
-    let later = RouteOpenness.quietAfter + 1
+    #expect(closure(at: Evidence.memory) == .unreachable)
+    let later = Evidence.memory + 1
     #expect(closure(at: later) == nil)
     traffic.sent(1, at: later + 5)
     #expect(closure(at: later + 6) == nil)

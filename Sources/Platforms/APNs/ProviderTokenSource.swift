@@ -145,8 +145,8 @@ struct ProviderTokenTimes {
 
   /// - Parameter lifetime: kept between 40 and 60 minutes.
   init(lifetime: Duration) {
-    let seconds = min(max(lifetime.components.seconds, 40 * 60), 60 * 60)
-    self.lifetime = seconds * 1000
+    let milliseconds = lifetime.components.seconds * 1000
+    self.lifetime = min(max(milliseconds, 2 * Self.minimumUse), 3 * Self.minimumUse)
   }
 
   /// Milliseconds between one time of issue and the next.

@@ -8,7 +8,7 @@ package struct DeliverOptions: Sendable {
   /// Under load as many as this; nil: no more.
   package var mostConnectionsPerRoute: Int?
   /// How often routes are looked at.
-  package var tickInterval: Duration = .milliseconds(500)
+  package var tickInterval: Duration = .nanoseconds(Int64(Evidence.askAgainAfter))
   /// While all connections of a route are full for so long, another is opened.
   package var growAfter: Duration = .seconds(2)
   /// One of those that was not needed for so long is closed.
@@ -46,7 +46,7 @@ package struct DeliverOptions: Sendable {
   /// A PING without an answer closes the connection after this.
   package var pingTimeout: Duration = .seconds(10)
   /// A connection that has been quiet for longer is asked for a sign of life before it is sent on.
-  package var idleBeforePing: Duration = .seconds(60)
+  package var idleBeforePing: Duration = .nanoseconds(Int64(Evidence.memory))
   /// Without that sign it is replaced after this: no round trip takes as long, and a new connection
   /// takes less.
   package var livenessTimeout: Duration = .milliseconds(1500)

@@ -300,10 +300,10 @@ struct ConnectBudget {
   static let perSecond = 20.0
   /// A second's.
   private static let burst = perSecond
-  /// So many connections that replace a useful one cost as much as one other. With GOAWAY after
+  /// A connection that replaces a useful one costs as little as one push of it. With GOAWAY after
   /// every hundred requests, twenty connections a second would carry 2,000 pushes; 400 carry
   /// 40,000.
-  static let earnedPerOther = 20.0
+  private static let earned = 1 / Double(ConnectionSlot.usefulPushes)
 
   private var bucket = TokenBucket(tokens: burst)
 
@@ -315,7 +315,7 @@ struct ConnectBudget {
   mutating func take(at now: UInt64, isProbe: Bool = false, isEarned: Bool = false) -> UInt64 {
     bucket.fill(Self.perSecond, burst: Self.burst, at: now)
     let wait = wait(at: now, isProbe: isProbe)
-    if wait == 0 { bucket.take(isEarned ? 1 / Self.earnedPerOther : 1) }
+    if wait == 0 { bucket.take(isEarned ? Self.earned : 1) }
     return wait
   }
 

@@ -39,10 +39,6 @@ struct CredentialGate: Equatable {
   /// Refused twice while others are taken, it is about this push: nobody else is asked again.
   private static let refusalsOfOnePush = 2
 
-  /// While credentials are held, between two checks: a healthy event's first push must not wait out
-  /// a hold for others' sake.
-  static let askAgainAfter: UInt64 = 500_000_000
-
   var isOpen: Bool { state == .open }
   /// Without a refusal in the past answers say nothing new.
   var isWatching: Bool { lastRefusedAt != nil }
@@ -62,9 +58,10 @@ struct CredentialGate: Equatable {
     case .held(let until):
       if now < until {
         // One token's refusals say nothing about others, and those of several little: a push that
-        // was never refused may be of a healthy event, so one asks now and then.
+        // was never refused may be of a healthy event, which must not wait out a hold for others'
+        // sake: one asks now and then.
         guard hasUntried, checks < Self.mostChecks else { return false }
-        return pushesRefused < 2 || now &- lastCheckAt >= Self.askAgainAfter
+        return pushesRefused < 2 || now &- lastCheckAt >= Evidence.askAgainAfter
       }
       state = .doubted
       doubtedAt = now

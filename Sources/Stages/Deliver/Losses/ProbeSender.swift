@@ -63,7 +63,7 @@ final class ProbeSender {
     guard topic.gate.allows(at: round.now, hasUntried: push.history.refusals == 0) else {
       // One that was never refused may ask sooner than a hold ends.
       let opensAt = push.history.refusals > 0 ? topic.gate.opensAt ?? 0 : 0
-      return waiting.park(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
+      return waiting.park(push, until: max(opensAt, round.now &+ Evidence.askAgainAfter))
     }
     guard connection.capacity > 0 else { return waiting.probes.append(push) }
     // It never stood in the topic's queue, so that `unsent` does not count it.

@@ -7,8 +7,6 @@ final class FairQueue {
   static let pushesPerTurn = 32
   /// Fan-outs that have less than a turn here are admitted up to so many times `readyPushes`.
   static let newcomersFactor = 4
-  /// Topics that are remembered though no push of theirs is here.
-  static let maximumIdleTopics = 256
 
   private let destination: Destination
   private(set) var topics: [TopicQueue] = []
@@ -62,7 +60,7 @@ final class FairQueue {
       if !topic.gate.isOpen { return topic.count >= readyPushes }
     }
     let own = topic?.count(of: fanOut) ?? 0
-    let share = FanOutQueue.CapacityShare(fanOut, isOutlier: outliers.contains(fanOut))
+    let share = FanOutQueue.share(of: fanOut, .init(fanOut, isOutlier: outliers.contains(fanOut)))
     var fresh = 0
     var fanOuts = 0
     // Pushes that wait for a topic's credentials take nobody else's capacity, and pushes that came
@@ -131,7 +129,7 @@ final class FairQueue {
     topics.removeAll { topic in
       let isForgotten =
         topic.isForgettable(at: now)
-        || (idle > Self.maximumIdleTopics && topic.count == 0 && topic.gate.isOpen)
+        || (idle > Evidence.mostRemembered && topic.count == 0 && topic.gate.isOpen)
       if isForgotten { forgotten.append(topic) }
       return isForgotten
     }

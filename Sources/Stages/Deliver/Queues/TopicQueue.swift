@@ -98,7 +98,7 @@ final class TopicQueue {
   }
 
   /// Fan-outs that have pushes here, and their new pushes, of those that share capacity.
-  func sharing(_ share: FanOutQueue.CapacityShare) -> (fanOuts: Int, fresh: Int) {
+  func sharing(_ share: FanOutQueue.TrafficClass?) -> (fanOuts: Int, fresh: Int) {
     var sum = (fanOuts: 0, fresh: 0)
     for queue in all where queue.share == share {
       sum.fanOuts += 1
@@ -118,8 +118,8 @@ final class TopicQueue {
   func isForgettable(at now: UInt64) -> Bool {
     guard count == 0 else { return false }
     guard let refused = gate.lastRefusedAt else { return true }
-    let memory: Duration = gate.isRefused ? .seconds(3600) : .seconds(60)
-    return now &- refused > memory.nanoseconds
+    // While credentials are refused, operators see it for an hour after the last push.
+    return now &- refused > (gate.isRefused ? 60 : 1) * Evidence.memory
   }
 
   // MARK: coming

@@ -26,7 +26,7 @@ final class RouteCongestion {
   /// destination of a platform; pushes to others are the exception.
   func goesOn(at now: UInt64) -> Bool {
     let lastSentAt = context.traffic.lastSentAt
-    let isInUse = context.isFirst || (lastSentAt > 0 && now &- lastSentAt < Congestion.memory)
+    let isInUse = context.isFirst || (lastSentAt > 0 && now &- lastSentAt < Evidence.briefMemory)
     return context.queue.isOpen && isInUse && !congestion.isHoldingUp
   }
 
@@ -43,10 +43,8 @@ final class RouteCongestion {
 /// Whether a route takes pushes more slowly than they come, so that they wait for a stream. A pure
 /// machine; times are monotonic nanoseconds.
 struct Congestion {
-  /// A route that was slow is slow until nothing has waited long for so long: an empty queue says
-  /// nothing, since no batch waits for it meanwhile.
-  static let memory: UInt64 = 10_000_000_000
-
+  /// A route that was slow is slow for a while longer: an empty queue says nothing, since no batch
+  /// waits for it meanwhile.
   private var lastSlow: UInt64?
   /// When it was observed last, pushes had waited too long.
   private(set) var isHoldingUp = false
@@ -59,7 +57,7 @@ struct Congestion {
     isHoldingUp = oldest.map { now > $0 && now - $0 >= slowAfter } ?? false
     if isHoldingUp {
       lastSlow = now
-    } else if let lastSlow, now &- lastSlow >= Self.memory {
+    } else if let lastSlow, now &- lastSlow >= Evidence.briefMemory {
       self.lastSlow = nil
     }
   }

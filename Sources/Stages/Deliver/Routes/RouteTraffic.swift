@@ -66,7 +66,7 @@ final class RouteTraffic {
 
   func sent(_ pushes: Int, at now: UInt64) {
     // Pushes from before a quiet minute say nothing of the server as it is now.
-    if now &- lastSentAt >= RouteOpenness.quietAfter { unanswered = (0, 0) }
+    if now &- lastSentAt >= Evidence.memory { unanswered = (0, 0) }
     lastMovedAt = now
     lastSentAt = now
     if unanswered.pushes == 0 { unanswered.since = now }

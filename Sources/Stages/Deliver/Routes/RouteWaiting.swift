@@ -4,10 +4,6 @@ import Model
 /// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for a probe
 /// connection. All together `waitingPushes` at most.
 final class RouteWaiting {
-  /// Pushes that were lost with a connection are sent again in a moment. If they left, they would
-  /// have to wait for their segment's end first. Nanoseconds.
-  private static let probesStay: UInt64 = 10_000_000_000
-
   private let context: RouteContext
   private var retries = DueHeap<ReadyPush>()
   /// Pushes that were lost with their connection.
@@ -103,9 +99,11 @@ final class RouteWaiting {
     for topic in context.queue.topics where !topic.counts(tally) {
       waiting += topic.take(of: tally)
     }
+    // Pushes that were lost with a connection are sent again in a moment. If they left, they would
+    // have to wait for their segment's end first.
     let (now, mayStay) = (context.loop.now, context.queue.isOpen)
     waiting += probes.take {
-      $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Self.probesStay)
+      $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Evidence.briefMemory)
     }
     for push in waiting { postpone(push) }
     context.signals.schedulePump()
