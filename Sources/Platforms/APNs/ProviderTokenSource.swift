@@ -9,10 +9,8 @@ import Threads
 /// the same way. Apple: "reuse the same token for all of your connections".
 package final class ProviderTokenSource: Sendable {
   /// Lanes read the clock before they ask, and NTP moves it: a time a little before a token's birth
-  /// is not worth another token.
-  private static let clockTolerance: Int64 = 5 * 60_000
-  /// A clock that is set to and fro makes no more than one token in this time.
-  private static let stepInterval: Duration = .seconds(60)
+  /// is not worth another token. A clock that is set to and fro makes no more than one in this time.
+  private static let clockTolerance: Duration = .seconds(60)
 
   private struct State {
     var current: ProviderToken?
@@ -89,7 +87,9 @@ package final class ProviderTokenSource: Sendable {
     _ token: ProviderToken, _ now: Int64, _ age: Int64, _ elapsed: UInt64, _ ageWhenMade: Int64
   ) -> Bool {
     let aged = now - token.issuedAt
-    guard aged >= -clockTolerance else { return elapsed < stepInterval.nanoseconds }
+    guard aged >= -clockTolerance.wholeMilliseconds else {
+      return elapsed < clockTolerance.nanoseconds
+    }
     let left = Duration.milliseconds(max(0, age - ageWhenMade))
     return aged < age && elapsed < left.nanoseconds
   }

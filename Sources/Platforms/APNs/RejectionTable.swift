@@ -128,14 +128,8 @@ package struct Answer: Equatable {
   /// A body that is not what Apple documents gives an answer without a reason; the status decides
   /// then.
   package init(body: [UInt8]) {
-    guard !body.isEmpty,
-      let value = try? JSONValue.parse(body, maximumBytes: Self.maximumBytes, maximumDepth: 4)
-    else {
-      reason = nil
-      timestamp = nil
-      return
-    }
-    reason = value.object?["reason"]?.string
-    timestamp = value.object?["timestamp"]?.integer
+    let fields = try? JSONValue.parse(body, maximumBytes: Self.maximumBytes, maximumDepth: 4).object
+    reason = fields?["reason"]?.string
+    timestamp = fields?["timestamp"]?.integer
   }
 }

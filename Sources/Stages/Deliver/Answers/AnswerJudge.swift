@@ -74,16 +74,8 @@ final class AnswerJudge {
     context.signals.schedulePump()
   }
 
-  func answered(
-    _ item: StreamSlots.Slot, _ answer: PlatformAnswer, retryAfter: Duration?,
-    on connection: any PushConnection
-  ) -> Disposition {
-    let meaning = context.account.meaning(of: answer)
-    conclude(item, meaning, retryAfter: retryAfter, on: connection)
-    return meaning.disposition
-  }
-
-  func conclude(
+  /// The server answered, and not that it accepts the push.
+  func refused(
     _ item: StreamSlots.Slot, _ meaning: AnswerMeaning, retryAfter: Duration? = nil,
     on connection: any PushConnection
   ) {

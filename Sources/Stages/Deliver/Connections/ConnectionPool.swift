@@ -5,15 +5,12 @@ import Text
 
 /// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
-  /// Probe connections are closed when nothing was probed for so long. Nanoseconds.
-  private static let idleAfter: UInt64 = 30_000_000_000
-
   private let context: RouteContext
   private let waiting: RouteWaiting
   private let answers: AnswerJudge
   private let losses: LossJudge
 
-  private(set) var slots: ConnectionSlots
+  var slots: ConnectionSlots
   /// The credentials that connections present which are made now.
   private var shown: any ShownCredentials
   private var budget = ConnectBudget()
@@ -138,8 +135,6 @@ final class ConnectionPool {
     }
   }
 
-  func beginTurn() { slots.beginTurn() }
-
   // MARK: events of connections
 
   func ready(_ connection: any PushConnection) {
@@ -251,7 +246,7 @@ final class ConnectionPool {
     let open = slots.probes.compactMap { slots[$0].connection }
     if waiting.probes.count > 0 || open.contains(where: { $0.inFlight > 0 }) { probedAt = now }
     let isOneMissing = slots.openCount < slots.growth.least
-    guard isOneMissing ? probedAt < now : now &- probedAt > Self.idleAfter else { return }
+    guard isOneMissing ? probedAt < now : now &- probedAt > Evidence.memory else { return }
     for connection in open { connection.retire("nothing left to probe") }
   }
 

@@ -4,9 +4,6 @@ import EventLoop
 /// such, are the slots of probe connections, which find out for which push a server closes
 /// connections.
 struct ConnectionSlots {
-  /// While one waits for an answer others go on: 32 pushes at a time after a first loss.
-  static let probeCount = 4
-
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here: as many
   /// pushes as are in flight on so many full connections.
   private static let maximumRetiringFull = maximumRetiring / 4
@@ -26,7 +23,7 @@ struct ConnectionSlots {
   init(_ options: DeliverOptions) {
     growth = ConnectionGrowth(options)
     streamsPerConnection = options.streamsPerConnection
-    slots = Array(repeating: ConnectionSlot(), count: growth.most + Self.probeCount)
+    slots = Array(repeating: ConnectionSlot(), count: growth.most + Evidence.mostAsking)
   }
 
   subscript(slot: Int) -> ConnectionSlot {

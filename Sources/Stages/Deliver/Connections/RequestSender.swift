@@ -147,6 +147,5 @@ package final class StreamSlots {
 
   func setReset(_ slot: Int) { slots[slot]?.isReset = true }
 
-  /// The slots in use.
   var occupied: [Int] { (0..<capacity).filter { slots[$0] != nil } }
 }

@@ -34,8 +34,6 @@ struct CredentialGate: Equatable {
   private var checks = 0
   private var lastCheckAt: UInt64 = 0
 
-  /// Enough to tell one bad token from a bad key within one round trip.
-  private static let mostChecks = 4
   /// Refused twice while others are taken, it is about this push: nobody else is asked again.
   private static let refusalsOfOnePush = 2
 
@@ -54,19 +52,19 @@ struct CredentialGate: Equatable {
   mutating func allows(at now: UInt64, hasUntried: Bool) -> Bool {
     switch state {
     case .open: return true
-    case .doubted: return checks < Self.mostChecks
+    case .doubted: return checks < Evidence.mostAsking
     case .held(let until):
       if now < until {
         // One token's refusals say nothing about others, and those of several little: a push that
         // was never refused may be of a healthy event, which must not wait out a hold for others'
         // sake: one asks now and then.
-        guard hasUntried, checks < Self.mostChecks else { return false }
+        guard hasUntried, checks < Evidence.mostAsking else { return false }
         return pushesRefused < 2 || now &- lastCheckAt >= Evidence.askAgainAfter
       }
       state = .doubted
       doubtedAt = now
       refusalsInARow = 0
-      return checks < Self.mostChecks
+      return checks < Evidence.mostAsking
     }
   }
 
@@ -118,7 +116,7 @@ struct CredentialGate: Equatable {
     case .doubted:
       // A push is its own check only when there is no other to ask.
       let isAlone = refusals >= Self.refusalsOfOnePush && checks == 0
-      guard refusalsInARow >= Self.mostChecks || isAlone else { return nil }
+      guard refusalsInARow >= Evidence.mostAsking || isAlone else { return nil }
       state = .held(until: now &+ hold)
       isRefused = true
       return now &+ hold

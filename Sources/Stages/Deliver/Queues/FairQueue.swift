@@ -60,7 +60,8 @@ final class FairQueue {
       if !topic.gate.isOpen { return topic.count >= readyPushes }
     }
     let own = topic?.count(of: fanOut) ?? 0
-    let share = FanOutQueue.share(of: fanOut, .init(fanOut, isOutlier: outliers.contains(fanOut)))
+    let isOutlier = outliers.contains(fanOut)
+    let share = fanOut.isShort ? nil : FanOutQueue.TrafficClass(fanOut, isOutlier: isOutlier)
     var fresh = 0
     var fanOuts = 0
     // Pushes that wait for a topic's credentials take nobody else's capacity, and pushes that came
@@ -125,14 +126,11 @@ final class FairQueue {
   /// - Returns: the topics that are no longer known.
   func forget(at now: UInt64) -> [TopicQueue] {
     let idle = topics.count { $0.count == 0 }
-    var forgotten: [TopicQueue] = []
-    topics.removeAll { topic in
-      let isForgotten =
-        topic.isForgettable(at: now)
-        || (idle > Evidence.mostRemembered && topic.count == 0 && topic.gate.isOpen)
-      if isForgotten { forgotten.append(topic) }
-      return isForgotten
+    let forgotten = topics.filter {
+      $0.isForgettable(at: now)
+        || (idle > Evidence.mostRemembered && $0.count == 0 && $0.gate.isOpen)
     }
+    topics.removeAll { topic in forgotten.contains { $0 === topic } }
     return forgotten
   }
 

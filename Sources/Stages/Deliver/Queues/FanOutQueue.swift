@@ -43,11 +43,7 @@ final class FanOutQueue {
 
   /// Fan-outs of one share take queue capacity from each other, and from no others. Nil: the share of
   /// those that a limit of pushes a second holds up.
-  var share: TrafficClass? { Self.share(of: fanOut, trafficClass) }
-
-  static func share(of fanOut: FanOut, _ trafficClass: TrafficClass) -> TrafficClass? {
-    fanOut.isShort ? nil : trafficClass
-  }
+  var share: TrafficClass? { fanOut.isShort ? nil : trafficClass }
 
   /// Pushes that may go now.
   private var allowance: Int {

@@ -12,12 +12,9 @@ package struct ReadyPush {
   var isCredentialCheck = false
   /// Monotonic nanoseconds of the answer that asked for another try; 0: none here.
   var answeredAt: UInt64 = 0
-
   /// The server asked not to be asked before, in ms since 1970; 0: it did not say.
   var askAgainAt: Int64 = 0
-
   var loss = LossTrace()
-
   /// How often it waited here for its next try.
   var backOffs = 0
 

@@ -211,7 +211,6 @@ final class TopicQueue {
     take { $0.headers.expiresAt <= milliseconds }
   }
 
-  /// Takes out the pushes of one segment.
   func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
 
   private func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {

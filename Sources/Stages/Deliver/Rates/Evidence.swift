@@ -11,6 +11,11 @@ enum Evidence {
   static let briefMemory: UInt64 = 10_000_000_000
   /// After so long it is worth asking again what may have changed by itself.
   static let askAgainAfter: UInt64 = 500_000_000
+  /// So many pushes, or probe connections, ask a server at a time: others go on while one has no
+  /// answer, and within one round trip one bad token is told from a bad key.
+  static let mostAsking = 4
+  /// Of the answers of a server so many are remembered.
+  static let rememberedAnswers = 256
   /// A route remembers so many topics, and so many fan-outs: more than ever take turns.
   static let mostRemembered = 256
 }

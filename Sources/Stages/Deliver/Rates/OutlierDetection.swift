@@ -11,13 +11,16 @@ struct OutlierDetection {
   /// So often others were taken between its failures.
   private static let fewestTurns = 3
 
+  /// Of a fan-out's answers, so that it is soon seen that it is taken again.
+  private static let remembered = 64
+
   private struct Record {
     let fanOut: FanOut
     /// Answers to it.
-    var own = DecayingRatio(remembering: 64)
+    var own = DecayingRatio(remembering: OutlierDetection.remembered)
     /// Its pushes; failures: those of devices that are said to have had too many. Further tries
     /// of one do not count.
-    var pushes = DecayingRatio(remembering: 64)
+    var pushes = DecayingRatio(remembering: OutlierDetection.remembered)
     /// Pushes of others that had been taken when it failed last.
     var takenBefore: Int
     var turns = 0
@@ -31,7 +34,7 @@ struct OutlierDetection {
 
   private var records: [ObjectIdentifier: Record] = [:]
   /// Answers to all, but for outliers and fan-outs of which nothing was taken.
-  private var all = DecayingRatio(remembering: 512)
+  private var all = DecayingRatio(remembering: Evidence.rememberedAnswers)
   /// Pushes that were taken, but for those of outliers.
   private var takenCount = 0
 
@@ -116,10 +119,9 @@ struct OutlierDetection {
     let before = all.answers
     all.add(failures: failures)
     if all.answers < before {
-      records = records.mapValues { record in
-        var record = record
-        record.ofAll = (record.ofAll.answers / 2, record.ofAll.failures / 2)
-        return record
+      for id in records.keys {
+        records[id]?.ofAll.answers /= 2
+        records[id]?.ofAll.failures /= 2
       }
     }
     records[ObjectIdentifier(fanOut)]?.ofAll.answers += 1
@@ -138,11 +140,7 @@ struct OutlierDetection {
     let all = records.values.reduce(0) { $0 + $1.failures }
     let own = records.values.reduce(0) { $0 + ($1.isOutlier ? $1.failures : 0) }
     guard Double(own) >= Evidence.nearlyAll * Double(all) else { return false }
-    records = records.mapValues { record in
-      var record = record
-      record.failures = 0
-      return record
-    }
+    for id in records.keys { records[id]?.failures = 0 }
     return true
   }
 

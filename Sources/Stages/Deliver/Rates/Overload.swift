@@ -14,7 +14,7 @@ struct Overload {
   /// Pushes a second that go on asking a server that takes none.
   static let floor = 10.0
   /// Answers are looked at over so long, and longer while they are too few to say anything.
-  private static let round: UInt64 = 200_000_000
+  static let round: UInt64 = 200_000_000
   private static let longestRound = 5 * Self.round
   private static let enoughAnswers = 2 * Evidence.fewestPushes
   /// Each round in a row without trouble adds this part to what the next round adds.
@@ -160,7 +160,6 @@ struct Overload {
     return min(ready, allowed)
   }
 
-  /// Pushes were sent.
   mutating func take(_ pushes: Int) { if let rate { bucket.sent(pushes, rate) } }
 
   /// When the next may go; nil when one may go now.

@@ -19,9 +19,6 @@ final class RouteCongestion {
       slowAfter: context.options.congestedAfter.nanoseconds, at: now)
   }
 
-  /// Also while it is closed.
-  var isSlow: Bool { congestion.isSlow }
-
   /// Whether it takes pushes that another route could hold up. A worker is there for the first
   /// destination of a platform; pushes to others are the exception.
   func goesOn(at now: UInt64) -> Bool {
@@ -31,7 +28,7 @@ final class RouteCongestion {
   }
 
   func set(othersGoOn: Bool) {
-    let yields = othersGoOn && context.queue.isOpen && isSlow
+    let yields = othersGoOn && context.queue.isOpen && congestion.isSlow
     guard yields != self.yields else { return }
     self.yields = yields
     context.queue.set(yields: yields)

@@ -109,18 +109,8 @@ final class RouteWaiting {
     context.signals.schedulePump()
   }
 
-  /// Takes out every push of a segment that is not in flight, as stragglers.
-  func postponeAll(of tally: SegmentTally) { takeAll(of: tally, then: postpone) }
-
-  /// Settles every push of a segment that is not in flight.
-  func settleAll(of tally: SegmentTally) {
-    takeAll(of: tally) { $0.settleExpiredOrCancelled() }
-  }
-
-  /// Takes out every push of a segment, which gets no outcome here.
-  func abandon(_ tally: SegmentTally) { takeAll(of: tally) { _ in } }
-
-  private func takeAll(of tally: SegmentTally, then end: (ReadyPush) -> Void) {
+  /// Takes out every push of a segment that is not in flight.
+  func takeAll(of tally: SegmentTally, then end: (ReadyPush) -> Void) {
     var all = retries.take { $0.tally === tally } + probes.take { $0.tally === tally }
     for topic in context.queue.topics {
       let taken = topic.take(of: tally)
