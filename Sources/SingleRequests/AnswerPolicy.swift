@@ -76,10 +76,10 @@ package struct AnswerPolicy: Sendable, Equatable {
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside: return "1"
     case .renew, .hold: return "until it expires"
     case .retry(let reason), .retryElsewhere(let reason):
-      guard let limit = RejectionTable.limit(of: reason) else { return "until it expires" }
-      return switch limit.isAbout {
-      case .device: "\(limit.tries), more where others are refused"
-      case .server: "\(limit.tries) while others are taken"
+      return switch RejectionTable.subject(of: reason) {
+      case nil: "until it expires"
+      case .device: "\(RetrySubject.mostTries), more where others are refused"
+      case .server: "\(RetrySubject.mostTries) while others are taken"
       }
     }
   }

@@ -11,6 +11,11 @@ package struct CivilTime: Sendable, Equatable {
   package var second: Int { millisecondOfDay / 1_000 % 60 }
   package var millisecond: Int { millisecondOfDay % 1_000 }
 
+  /// As dates of HTTP have them (RFC 9110, section 5.6.7).
+  package static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
   /// As in `2026-11-21`.
   package var dateText: String { "\(year)-\(Self.twoDigits(month))-\(Self.twoDigits(day))" }
 

@@ -22,16 +22,12 @@ package enum RetryAfter {
       let day = number(bytes[5..<7]), let year = number(bytes[12..<16]),
       let hour = number(bytes[17..<19]), let minute = number(bytes[20..<22]),
       let second = number(bytes[23..<25]),
-      let month = months.firstIndex(where: { bytes[8..<11].elementsEqual($0.utf8) }),
+      let month = CivilTime.months.firstIndex(where: { bytes[8..<11].elementsEqual($0.utf8) }),
       (1...31).contains(day), hour < 24, minute < 60, second <= 60
     else { return nil }
     let days = Timestamp.daysSince1970(year: year, month: Int64(month) + 1, day: day)
     return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
   }
-
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
 
   private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
     guard !digits.isEmpty, digits.count <= 9 else { return nil }

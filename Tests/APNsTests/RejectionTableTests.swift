@@ -135,13 +135,13 @@ import Testing
 
   @Test func onlyWhatMayBeOneDevicesMatterHasALimit() {
     for reason in RejectionReason.ours + RejectionReason.all(of: .apns) {
-      let limit = RejectionTable.limit(of: reason)
+      let subject = RejectionTable.subject(of: reason)
       switch reason {
-      case .tooManyRequests: #expect(limit == .init(tries: 10, isAbout: .device))
+      case .tooManyRequests: #expect(subject == .device)
       case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered,
         .proxyAnswered:
-        #expect(limit == .init(tries: 10, isAbout: .server))
-      default: #expect(limit == nil)
+        #expect(subject == .server)
+      default: #expect(subject == nil)
       }
     }
   }

@@ -23,11 +23,11 @@ import Testing
   @Test func tellsSoManyInventionsApart() {
     var counts = AnswerCounts()
     for _ in 0..<2 { for status in 1...100 { counts.refuse(.init(status: status, reason: nil)) } }
-    #expect(counts.refused.count == AnswerCounts.maximum + 1)
+    #expect(counts.refused.count == BoundedCounts<AnswerCounts.Refusal>.maximum + 1)
     #expect(counts.refused[.others] == 72)
     #expect(counts.refused[.init(status: 64, reason: nil)] == 2)
     var sum = AnswerCounts()
-    sum.accept(1)
+    sum.accepted += 1
     sum.add(counts)
     sum.add(counts)
     #expect(sum.accepted == 1 && sum.refused[.init(status: 64, reason: nil)] == 4)

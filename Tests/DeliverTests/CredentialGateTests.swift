@@ -19,10 +19,10 @@ import Testing
     #expect(!gate.isOpen && !gate.isRefused)
     for _ in 0..<4 {
       #expect(gate.allows(at: 0, hasUntried: true))
-      gate.probeSent()
+      gate.checkSent()
     }
     #expect(!gate.allows(at: 0, hasUntried: true))
-    gate.probeReturned()
+    gate.checkReturned()
     #expect(gate.taken())
     #expect(gate.isOpen && gate.allows(at: 0, hasUntried: false))
   }
@@ -84,15 +84,15 @@ import Testing
     #expect(!gate.allows(at: 6 + hold, hasUntried: false))
     for _ in 0..<4 {
       #expect(gate.allows(at: 7 + hold, hasUntried: true))
-      gate.probeSent()
+      gate.checkSent()
     }
     #expect(!gate.allows(at: 7 + hold, hasUntried: true))
     #expect(gate.isRefused)
     for _ in 0..<3 {
-      gate.probeReturned()
+      gate.checkReturned()
       #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == nil)
     }
-    gate.probeReturned()
+    gate.checkReturned()
     #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == 8 + 2 * hold)
     #expect(gate.taken())
     #expect(gate.isOpen && !gate.isRefused)
@@ -116,7 +116,7 @@ import Testing
   /// They were in flight together: it is not about one token, so no other goes past the pause.
   @Test func tokensRefusedTogetherAreSeveral() {
     let gate = Gate()
-    let pause = CredentialGate.askAgainAfter
+    let pause = Evidence.askAgainAfter
     #expect(gate.refused(refusals: 1, at: 10, hold: hold) == nil)
     #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == nil)
     #expect(gate.refused(refusals: 2, at: 12, hold: hold) == 12 + hold)
@@ -126,18 +126,18 @@ import Testing
 
   @Test func aPushThatWasNeverRefusedAsksNowAndThenDuringAHold() {
     let gate = Gate()
-    let pause = CredentialGate.askAgainAfter
+    let pause = Evidence.askAgainAfter
     for _ in 0..<4 { _ = gate.refused(refusals: 1, at: 0, hold: hold) }
     #expect(gate.isRefused)
     #expect(!gate.allows(at: pause - 1, hasUntried: true))
     #expect(!gate.allows(at: pause, hasUntried: false))
     #expect(gate.allows(at: pause, hasUntried: true))
-    gate.probeSent(at: pause)
+    gate.checkSent(at: pause)
     #expect(!gate.allows(at: 2 * pause - 1, hasUntried: true))
-    gate.probeReturned()
+    gate.checkReturned()
     #expect(gate.refused(refusals: 1, at: pause + 1, hold: hold) == hold)
     #expect(gate.allows(at: 2 * pause, hasUntried: true))
-    gate.probeSent(at: 2 * pause)
+    gate.checkSent(at: 2 * pause)
     #expect(gate.taken() && gate.isOpen)
   }
 }
@@ -154,8 +154,8 @@ private final class Gate {
   func allows(at now: UInt64, hasUntried: Bool) -> Bool {
     machine.allows(at: now, hasUntried: hasUntried)
   }
-  func probeSent(at now: UInt64 = 0) { machine.probeSent(at: now) }
-  func probeReturned() { machine.probeReturned() }
+  func checkSent(at now: UInt64 = 0) { machine.checkSent(at: now) }
+  func checkReturned() { machine.checkReturned() }
   func taken(sentAt: UInt64 = .max) -> Bool { machine.taken(sentAt: sentAt) }
   func refused(
     refusals: Int, sentAt: UInt64 = .max, at now: UInt64, hold: UInt64

@@ -227,7 +227,7 @@ extension DeliverStage {
   var openConnections: Int { total.openConnections }
   var connectionCounts: ConnectionCounts { total.connectionCounts }
   var answerCounts: AnswerCounts { total.answerCounts }
-  var unknownAnswers: UnknownAnswers { total.unknownAnswers }
+  var unknownAnswers: BoundedCounts<UnknownAnswer> { total.unknownAnswers }
 }
 
 extension LaneRoutes.Name {

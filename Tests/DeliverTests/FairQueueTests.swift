@@ -127,11 +127,11 @@ import Testing
     tally.mayStraggle = true
     append(4, "a", tally)
     #expect(tally.unsent == 4)
-    queue.set(lags: true)
-    #expect(tally.unsent == 0 && queue.lags)
+    queue.set(yields: true)
+    #expect(tally.unsent == 0 && queue.yields)
     append(2, "b", tally)
     #expect(tally.unsent == 0)
-    queue.set(lags: false)
+    queue.set(yields: false)
     #expect(tally.unsent == 6)
   }
 
@@ -197,13 +197,13 @@ import Testing
     append(1, "a")
     let topic = queue.topic(named: "a")
     _ = topic.gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
-    for _ in 0..<4 { topic.gate.probeSent(at: 0) }
+    for _ in 0..<4 { topic.gate.checkSent(at: 0) }
     #expect(!topic.canSend(at: 0) && queue.sendableCount(at: 0) == 0)
     let batch = PushBatch.made(topic: "a", [.production], SegmentTally())
     var push = ReadyPush(batch: batch, index: 0, history: PushHistory())
-    #expect(!queue.back(push).isProbe && !topic.canSend(at: 0))
-    push.isProbe = true
-    #expect(!queue.back(push).isProbe && topic.canSend(at: 0))
+    #expect(!queue.back(push).isCredentialCheck && !topic.canSend(at: 0))
+    push.isCredentialCheck = true
+    #expect(!queue.back(push).isCredentialCheck && topic.canSend(at: 0))
     #expect(queue.sendableCount(at: 0) == 1)
   }
 }

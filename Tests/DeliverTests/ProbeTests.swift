@@ -39,7 +39,7 @@ import Testing
       #expect(duplicates <= 200 + 7 + 2 + sends)
       // The two of ordinary traffic, one more after the loss, and probe connections: as many as
       // there are, and a new one for each push of the last group and each further send.
-      #expect(bed.server.connections.count <= 2 + 1 + ConnectionSlots.probeCount + 3 + sends)
+      #expect(bed.server.connections.count <= 2 + 1 + Evidence.mostAsking + 3 + sends)
       #expect(tally.unsent == 0)
     }
   }

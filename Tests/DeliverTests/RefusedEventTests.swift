@@ -47,7 +47,7 @@ import Testing
 
   /// It is tried again now and then, as one whose pushes end in errors of the server.
   @Test func itFailsByItselfWhileOthersAreTaken() {
-    let traffic = RouteTraffic(streamsPerConnection: 500)
+    let traffic = RouteTraffic(DeliverOptions(wallClock: { 0 }))
     func fails(_ fanOut: FanOut) -> Bool { traffic.outliers.contains { $0 === fanOut } }
     let (bad, good) = (push(of: event), push(of: other))
     for _ in 0..<40 {

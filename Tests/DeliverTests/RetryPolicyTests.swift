@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func triesOnceMoreJustBeforeTheExpiryWhenTheDelayWouldEndAfterIt() {
-    let margin = RetryPolicy.lastTryMargin
+    let margin = policy.initial
     for remaining in [Int64(10_000), 14_000, 5_000, 700] {
       #expect(
         policy.delay(tries: 30, remainingMilliseconds: remaining, chance: 0)
@@ -47,7 +47,7 @@ import Testing
         == .seconds(7))
     #expect(
       policy.delay(tries: 1, remainingMilliseconds: 60_000, atLeast: .seconds(90), chance: 0)
-        == .milliseconds(59_750))
+        == .milliseconds(60_000) - policy.initial)
     #expect(
       policy.delay(tries: 30, remainingMilliseconds: 60_000, atLeast: .seconds(1), chance: 0)
         == .seconds(15))

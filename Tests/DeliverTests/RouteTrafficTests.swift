@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RouteTrafficTests {
   private let tally = SegmentTally()
-  private let traffic = RouteTraffic(streamsPerConnection: 500)
+  private let traffic = RouteTraffic(DeliverOptions(wallClock: { 0 }))
 
   private func push(losses: UInt8 = 0) -> ReadyPush {
     var history = PushHistory()
@@ -42,8 +42,8 @@ import Testing
     }
     traffic.sent(11, at: 1)
     #expect(closure(at: 9001) == .unreachable)
-    #expect(closure(at: RouteOpenness.quietAfter) == .unreachable)
-    let later = RouteOpenness.quietAfter + 1
+    #expect(closure(at: Evidence.memory) == .unreachable)
+    let later = Evidence.memory + 1
     #expect(closure(at: later) == nil)
     traffic.sent(1, at: later + 5)
     #expect(closure(at: later + 6) == nil)
@@ -62,7 +62,7 @@ import Testing
     // A server that has too much has not looked.
     traffic.failed(push(), sentAt: 10 * second, at: 11 * second)
     #expect(traffic.lastLookedAt == 10 * second)
-    #expect(traffic.isTaking(at: 11 * second) && !traffic.isTaking(at: 12 * second))
+    #expect(traffic.isTaking(at: 11 * second) && !traffic.isTaking(at: 13 * second))
   }
 
   /// Where nobody fails any more, an earlier row of refusals says nothing.

@@ -68,7 +68,7 @@ private struct ToyAccount: PlatformAccount {
     return AnswerMeaning(.prune(Self.gone), counted: counted, goneSince: 7)
   }
 
-  func retryLimit(of reason: RejectionReason) -> RetryLimit? { nil }
+  func subject(of reason: RejectionReason) -> RetrySubject? { nil }
   func reason(ofGoAway debug: [UInt8]) -> String? { nil }
   func credential(now: Int64) -> any Credential { key }
   func replacement(for expired: any Credential, now: Int64) -> (any Credential)? { nil }

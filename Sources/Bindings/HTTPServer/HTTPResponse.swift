@@ -87,12 +87,9 @@ extension HTTPResponse {
     let time = CivilTime(milliseconds: milliseconds)
     // The first day of 1970 was a Thursday.
     let day = days[Int(milliseconds / 86_400_000 % 7 + 11) % 7]
-    return "\(day), \(two(time.day)) \(months[time.month - 1]) \(time.year) "
+    return "\(day), \(two(time.day)) \(CivilTime.months[time.month - 1]) \(time.year) "
       + "\(two(time.hour)):\(two(time.minute)):\(two(time.second)) GMT"
   }
 
   private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
 }

@@ -64,8 +64,8 @@ extension APNsCredentials: PlatformAccount {
       goneSince: said.timestamp)
   }
 
-  package func retryLimit(of reason: RejectionReason) -> RetryLimit? {
-    RejectionTable.limit(of: reason)
+  package func subject(of reason: RejectionReason) -> RetrySubject? {
+    RejectionTable.subject(of: reason)
   }
 
   package func reason(ofGoAway debug: [UInt8]) -> String? { Answer(body: debug).reason }

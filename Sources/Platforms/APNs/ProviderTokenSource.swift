@@ -1,5 +1,6 @@
 import Deliver
 import EventLoop
+import HTTP2
 import Text
 import Threads
 
@@ -8,10 +9,8 @@ import Threads
 /// the same way. Apple: "reuse the same token for all of your connections".
 package final class ProviderTokenSource: Sendable {
   /// Lanes read the clock before they ask, and NTP moves it: a time a little before a token's birth
-  /// is not worth another token.
-  private static let clockTolerance: Int64 = 5 * 60_000
-  /// A clock that is set to and fro makes no more than one token in this time.
-  private static let stepInterval: Duration = .seconds(60)
+  /// is not worth another token. A clock that is set to and fro makes no more than one in this time.
+  private static let clockTolerance: Duration = .seconds(60)
 
   private struct State {
     var current: ProviderToken?
@@ -66,26 +65,19 @@ package final class ProviderTokenSource: Sendable {
   private func renewed(
     now: Int64, olderThan age: Int64, issuedAt: Int64
   ) throws(SigningError) -> ProviderToken {
-    let result: Result<ProviderToken, SigningError> = state.withLock { state in
+    try state.withLock { (state) throws(SigningError) -> ProviderToken in
       let time = monotonic()
       if let current = state.current,
         Self.isGood(current, now, age, time &- state.madeAt, state.ageWhenMade)
       {
-        return .success(current)
+        return current
       }
-      do {
-        let token = try Self.make(state.key, issuedAt: issuedAt)
-        state.current = token
-        state.madeAt = time
-        state.ageWhenMade = now - issuedAt
-        return .success(token)
-      } catch let error as SigningError {
-        return .failure(error)
-      } catch {
-        return .failure(SigningError("\(error)"))
-      }
+      let token = try Self.make(state.key, issuedAt: issuedAt)
+      state.current = token
+      state.madeAt = time
+      state.ageWhenMade = now - issuedAt
+      return token
     }
-    return try result.get()
   }
 
   /// - Parameters:
@@ -95,12 +87,16 @@ package final class ProviderTokenSource: Sendable {
     _ token: ProviderToken, _ now: Int64, _ age: Int64, _ elapsed: UInt64, _ ageWhenMade: Int64
   ) -> Bool {
     let aged = now - token.issuedAt
-    guard aged >= -clockTolerance else { return elapsed < stepInterval.nanoseconds }
+    guard aged >= -clockTolerance.wholeMilliseconds else {
+      return elapsed < clockTolerance.nanoseconds
+    }
     let left = Duration.milliseconds(max(0, age - ageWhenMade))
     return aged < age && elapsed < left.nanoseconds
   }
 
-  private static func make(_ key: ProviderKey, issuedAt: Int64) throws -> ProviderToken {
+  private static func make(
+    _ key: ProviderKey, issuedAt: Int64
+  ) throws(SigningError) -> ProviderToken {
     let header = #"{"alg":"ES256","kid":"\#(key.keyID)"}"#
     let claims = #"{"iss":"\#(key.teamID)","iat":\#(issuedAt / 1000)}"#
     let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
@@ -114,27 +110,6 @@ package final class ProviderTokenSource: Sendable {
     return ProviderToken(
       authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: issuedAt,
       key: key)
-  }
-}
-
-/// Immutable bytes at a fixed address for as long as the object lives.
-package final class StableBytes: Sendable {
-  private let address: UInt
-  private let count: Int
-
-  package init(_ text: String) {
-    let bytes = Array(text.utf8)
-    let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(bytes.count, 1), alignment: 1)
-    memory.copyBytes(from: bytes)
-    address = UInt(bitPattern: memory.baseAddress)
-    count = bytes.count
-  }
-
-  deinit { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
-
-  package var bytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count)
   }
 }
 
@@ -170,8 +145,8 @@ struct ProviderTokenTimes {
 
   /// - Parameter lifetime: kept between 40 and 60 minutes.
   init(lifetime: Duration) {
-    let seconds = min(max(lifetime.components.seconds, 40 * 60), 60 * 60)
-    self.lifetime = seconds * 1000
+    let milliseconds = lifetime.components.seconds * 1000
+    self.lifetime = min(max(milliseconds, 2 * Self.minimumUse), 3 * Self.minimumUse)
   }
 
   /// Milliseconds between one time of issue and the next.

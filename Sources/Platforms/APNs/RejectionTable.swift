@@ -53,17 +53,17 @@ package enum RejectionTable {
 
   /// Apple's longest is 27 letters.
   private static func isInApplesForm(_ reason: String) -> Bool {
-    (1...64).contains(reason.utf8.count) && reason.utf8.allSatisfy(\.isASCIIWord)
+    (1...UnknownAnswer.maximumReason).contains(reason.utf8.count)
+      && reason.utf8.allSatisfy(\.isASCIIWord)
   }
 
-  /// Ten tries are a minute with the default back-off. `TooManyRequests` is said of one device,
-  /// which has got many pushes in that time; an event's news is not worth more.
-  package static func limit(of reason: RejectionReason) -> RetryLimit? {
+  /// `TooManyRequests` is said of one device, which has got many pushes lately.
+  package static func subject(of reason: RejectionReason) -> RetrySubject? {
     switch reason {
-    case .tooManyRequests: RetryLimit(tries: 10, isAbout: .device)
+    case .tooManyRequests: .device
     case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered,
       .proxyAnswered:
-      RetryLimit(tries: 10, isAbout: .server)
+      .server
     default: nil
     }
   }
@@ -128,14 +128,8 @@ package struct Answer: Equatable {
   /// A body that is not what Apple documents gives an answer without a reason; the status decides
   /// then.
   package init(body: [UInt8]) {
-    guard !body.isEmpty,
-      let value = try? JSONValue.parse(body, maximumBytes: Self.maximumBytes, maximumDepth: 4)
-    else {
-      reason = nil
-      timestamp = nil
-      return
-    }
-    reason = value.object?["reason"]?.string
-    timestamp = value.object?["timestamp"]?.integer
+    let fields = try? JSONValue.parse(body, maximumBytes: Self.maximumBytes, maximumDepth: 4).object
+    reason = fields?["reason"]?.string
+    timestamp = fields?["timestamp"]?.integer
   }
 }

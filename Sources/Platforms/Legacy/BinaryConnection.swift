@@ -89,9 +89,9 @@ final class BinaryConnection: PushConnection {
   func isAlive(at now: UInt64) -> Bool { true }
 
   func send(
-    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
+    _ run: ReadyRun, headers: SharedHeaders, isCredentialCheck: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {
-    var item = run.item(headers, isProbe: isProbe, at: now)
+    var item = run.item(headers, isCredentialCheck: isCredentialCheck, at: now)
     for sent in 0..<run.count {
       guard capacity > 0 else { return (sent, endOfRun(.full)) }
       guard let frame = BinaryFrames.frame(item, identifier: window.next) else {

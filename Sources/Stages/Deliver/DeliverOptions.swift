@@ -2,13 +2,20 @@ import Model
 import Transport
 
 package struct DeliverOptions: Sendable {
+  /// Servers answer within some tenths of a second, and a new connection takes less than this.
+  private static let patience: Duration = .seconds(1)
+  /// Far longer than a server in order takes to answer.
+  private static let overdueAfter: Duration = .seconds(5)
+  /// A server that is not heard of for so long, though it should answer at once, is away.
+  private static let roundTripTimeout: Duration = .seconds(10)
+
   package var routes: [Destination: RouteTarget] = [:]
   /// Connections of a lane to each destination. Spread over many, there are no bursts on a few.
   package var connectionsPerRoute = 2
   /// Under load as many as this; nil: no more.
   package var mostConnectionsPerRoute: Int?
   /// How often routes are looked at.
-  package var tickInterval: Duration = .milliseconds(500)
+  package var tickInterval: Duration = .nanoseconds(Int64(Evidence.askAgainAfter))
   /// While all connections of a route are full for so long, another is opened.
   package var growAfter: Duration = .seconds(2)
   /// One of those that was not needed for so long is closed.
@@ -23,33 +30,32 @@ package struct DeliverOptions: Sendable {
   /// connection, credentials. Each keeps a batch in memory; beyond this they leave their segment.
   package var waitingPushes = 8192
   /// Without an open connection for so long, a route is closed: nobody waits for it any more.
-  package var closedAfter: Duration = .seconds(1)
-  /// Connections that are open and take nothing for so long count as none. Servers answer
-  /// within some tenths of a second.
+  package var closedAfter = Self.patience
+  /// Connections that are open and take nothing for so long count as none, and probe connections
+  /// that cannot be had are not waited for.
   package var stalledAfter: Duration = .seconds(3)
   /// A connection with nothing in flight that takes nothing for so long, while pushes wait, is
   /// replaced: another may take them.
-  package var replacedAfter: Duration = .seconds(5)
+  package var replacedAfter = Self.overdueAfter
   /// An environment whose pushes wait longer than this for a stream is slow: those of other
   /// environments do not wait for it.
-  package var congestedAfter: Duration = .seconds(1)
+  package var congestedAfter = Self.patience
   /// Batches of a lane that wait for a slow environment alone, so that it has its pushes in time.
   /// Half of a lane's slots for segments: the other half is for those who need not wait.
   package var waitersForSlow = 2
   /// A stream without an answer is given up after this.
   package var requestTimeout: Duration = .seconds(30)
   /// So is one that others have overtaken: the server answers, but not this push.
-  package var passedOverAfter: Duration = .seconds(5)
-  package var connectTimeout: Duration = .seconds(10)
+  package var passedOverAfter = Self.overdueAfter
+  package var connectTimeout = Self.roundTripTimeout
   /// A connection without traffic is asked for a sign of life after this.
   package var pingInterval: Duration = .seconds(3600)
   /// A PING without an answer closes the connection after this.
-  package var pingTimeout: Duration = .seconds(10)
+  package var pingTimeout = Self.roundTripTimeout
   /// A connection that has been quiet for longer is asked for a sign of life before it is sent on.
-  package var idleBeforePing: Duration = .seconds(60)
-  /// Without that sign it is replaced after this: no round trip takes as long, and a new connection
-  /// takes less.
-  package var livenessTimeout: Duration = .milliseconds(1500)
+  package var idleBeforePing: Duration = .nanoseconds(Int64(Evidence.memory))
+  /// Without that sign it is replaced after this.
+  package var livenessTimeout = Self.patience
   package var retry = RetryPolicy()
   /// How long nothing is sent for a topic after our credentials were refused for it.
   package var credentialHold: Duration = .seconds(15)
@@ -76,7 +82,7 @@ package struct DeliverOptions: Sendable {
     connections: Int, streams: Int, credentials: Int = 1
   ) -> Int {
     func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
-    let probes = ConnectionSlots.probeCount * bytes(streams: ProbeQueue.most)
+    let probes = Evidence.mostAsking * bytes(streams: ProbeQueue.most)
     return Destination.all.count * credentials
       * ((connections + 1) * bytes(streams: streams) + probes)
   }

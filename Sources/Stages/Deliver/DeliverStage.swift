@@ -33,8 +33,7 @@ package final class DeliverStage {
       }
     }
     self.routes = routes
-    admission = Admission(
-      options: options, credentials: credentials, routes: routes, loop: loop)
+    admission = Admission(options: options, credentials: credentials, routes: routes)
   }
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
@@ -45,7 +44,9 @@ package final class DeliverStage {
   package func start() {
     for route in routes.all where route.isFirst {
       let platform = route.destination.platform.name
-      if credentials.all.count(where: { $0.account.platform == platform }) == 1 { route.start() }
+      if credentials.all.count(where: { $0.account.platform == platform }) == 1 {
+        route.pool.start()
+      }
     }
     tick()
   }
@@ -92,12 +93,14 @@ package final class DeliverStage {
   /// The worker stops soon, and a segment that is not settled by then is sent again from its
   /// beginning; or its fan-out is paused: all of it that is not in flight leaves.
   package func postponeAll(of tally: SegmentTally) {
-    for route in routes.all { route.waiting.postponeAll(of: tally) }
+    for route in routes.all { route.waiting.takeAll(of: tally, then: route.waiting.postpone) }
   }
 
   /// Its fan-out is cancelled: all of it that is not in flight has its outcome.
   package func settleAll(of tally: SegmentTally) {
-    for route in routes.all { route.waiting.settleAll(of: tally) }
+    for route in routes.all {
+      route.waiting.takeAll(of: tally) { $0.settleExpiredOrCancelled() }
+    }
   }
 
   /// The worker stops soon: nothing more is sent, and pushes that come or would wait leave their
@@ -143,12 +146,12 @@ package final class DeliverStage {
   /// flight have no further try. Their batches never settle.
   package func abandon(_ tally: SegmentTally) {
     tally.sendableUntil = 0
-    for route in routes.all { route.waiting.abandon(tally) }
+    for route in routes.all { route.waiting.takeAll(of: tally) { _ in } }
   }
 
   private func tick() {
     for route in routes.all { route.tick() }
-    admission.admitWaiting()
+    admission.tick(at: loop.now)
     ticker = loop.schedule(after: tickInterval) { [weak self] in self?.tick() }
   }
 }

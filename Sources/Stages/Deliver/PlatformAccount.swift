@@ -31,8 +31,8 @@ package protocol PlatformAccount: Sendable {
   /// Bytes of an answer's body that `meaning` reads at most; the rest is not kept.
   var keptBodyBytes: Int { get }
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning
-  /// How often a push is tried that is answered in this way; nil: until it expires.
-  func retryLimit(of reason: RejectionReason) -> RetryLimit?
+  /// Of whom an answer speaks that asks for another try; nil: the push is tried until it expires.
+  func subject(of reason: RejectionReason) -> RetrySubject?
   /// Why the server goes away, by a GOAWAY's debug data; nil where that says nothing.
   func reason(ofGoAway debug: [UInt8]) -> String?
 
@@ -137,23 +137,16 @@ package struct AnswerMeaning: Sendable {
   }
 }
 
-/// How often a push is tried that is answered in one way; then it is rejected for the reason.
-package struct RetryLimit: Sendable, Equatable {
-  /// Of whom an answer speaks. A try counts the less the more others get the same answer.
-  package enum Subject: Sendable, Equatable {
-    /// Of the device, unless many devices get it. It counts even while no other answers are known.
-    case device
-    /// Of the server: it counts when others are taken, and slows down what it is sent.
-    case server
-  }
+/// Of whom an answer speaks that asks for another try. After `mostTries` of them the push is rejected
+/// for its reason; one counts the less the more others get the same answer.
+package enum RetrySubject: Sendable {
+  /// Of the device, unless many devices get it. It counts even while no other answers are known.
+  case device
+  /// Of the server: it counts when others are taken, and slows down what it is sent.
+  case server
 
-  package let tries: Int
-  package let isAbout: Subject
-
-  package init(tries: Int, isAbout: Subject) {
-    self.tries = tries
-    self.isAbout = isAbout
-  }
+  /// Ten tries are a minute with the default back-off; an event's news is not worth more.
+  package static let mostTries = 10
 }
 
 /// The reaction to an answer, as its platform's table has it. A retry comes after a short jittered

@@ -11,7 +11,7 @@ package struct PlatformFigures: Sendable {
   package var answerTimes = Histogram.answerTimes
   package var connectionCounts = ConnectionCounts()
   package var answerCounts = AnswerCounts()
-  package var unknownAnswers = UnknownAnswers()
+  package var unknownAnswers = BoundedCounts(others: UnknownAnswer.others, [.others: 0])
 
   package init() {}
 

@@ -54,7 +54,7 @@ package final class ConnectionRoute {
     _ item: StreamSlots.Slot, _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
     on connection: any PushConnection
   ) {
-    judge.conclude(item, AnswerMeaning(disposition, counted: refusal), on: connection)
+    judge.refused(item, AnswerMeaning(disposition, counted: refusal), on: connection)
   }
 
   // MARK: connections

@@ -17,8 +17,6 @@ final class PushSender {
   private var lastEncoded: SharedHeaders?
   /// By fan-out.
   private var encoded: [ObjectIdentifier: SharedHeaders] = [:]
-  /// Fan-outs whose headers are kept: more than ever take turns.
-  private static let maximumEncoded = 128
 
   init(_ context: RouteContext, waiting: RouteWaiting) {
     queue = context.queue
@@ -41,7 +39,9 @@ final class PushSender {
         let run = topic.upcoming(atMost: min(capacity, left), turn: turn)
       else { break }
       guard mayGo(run.first, round) else {
-        withholdFirst(of: run, topic, round)
+        topic.drop(run, 1)
+        topic.left(run.first)
+        withhold(run.first, round)
         continue
       }
       let taken = dispatch(run, of: topic, on: connection, round)
@@ -57,18 +57,12 @@ final class PushSender {
       && push.tally.fanOut.halt == nil
   }
 
-  private func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
-    topic.drop(run, 1)
-    topic.left(run.first)
-    withhold(run.first, round)
-  }
-
   /// A push that is too late gets its outcome, one of a paused fan-out leaves its segment; one
   /// whose segment may be another worker's by now waits until that is known.
   func withhold(_ push: ReadyPush, _ round: Round) {
     guard !push.batch.isOver(at: round.wall) else { return push.settleExpiredOrCancelled() }
     guard push.tally.fanOut.halt == nil else { return waiting.postpone(push) }
-    waiting.park(push, until: round.now &+ 500_000_000)
+    waiting.park(push, until: round.now &+ Evidence.askAgainAfter)
   }
 
   /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
@@ -76,14 +70,15 @@ final class PushSender {
     _ run: ReadyRun, of topic: TopicQueue, on connection: any PushConnection,
     _ round: Round
   ) -> Int {
-    let isProbe = !topic.gate.isOpen
+    let isCredentialCheck = !topic.gate.isOpen
     let headers = encode(run.first.batch, round.credential)
-    let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
+    let (sent, end) = connection.send(
+      run, headers: headers, isCredentialCheck: isCredentialCheck, now: round.now)
     var left = sent
     if case .refusedHeaders = end { left += 1 }
     topic.drop(run, left)
     if sent > 0 {
-      if isProbe { topic.gate.probeSent(at: round.now) }
+      if isCredentialCheck { topic.gate.checkSent(at: round.now) }
       traffic.sent(sent, at: round.now)
       let tally = run.first.tally
       tally.fanOut.sent(sent)
@@ -115,7 +110,7 @@ final class PushSender {
       return found
     }
     let made = account.encode(headers, credential)
-    if encoded.count >= Self.maximumEncoded { encoded.removeAll() }
+    if encoded.count >= Evidence.mostRemembered { encoded.removeAll() }
     encoded[id] = made
     lastEncoded = made
     return made

@@ -1,7 +1,6 @@
 import Model
 
-/// Counts each answer of a server: `maximum` different refusals, which is more than a platform
-/// documents, however many a server invents.
+/// Counts each answer of a server.
 package struct AnswerCounts: Sendable, Equatable {
   package struct Refusal: Sendable, Hashable {
     /// Of HTTP; 0 for those that are too many.
@@ -20,24 +19,17 @@ package struct AnswerCounts: Sendable, Equatable {
     static let others = Refusal(status: 0, reason: .other)
   }
 
-  /// Each is a series.
-  static let maximum = 64
-
-  package private(set) var accepted = 0
-  package private(set) var refused: [Refusal: Int] = [:]
+  package internal(set) var accepted = 0
+  private var refusals = BoundedCounts(others: Refusal.others)
 
   package init() {}
 
-  mutating func accept(_ count: Int) { accepted += count }
+  package var refused: [Refusal: Int] { refusals.counts }
 
-  mutating func refuse(_ refusal: Refusal) {
-    let isKept = refused[refusal] != nil || refused.count < Self.maximum
-    refused[isKept ? refusal : .others, default: 0] += 1
-  }
+  mutating func refuse(_ refusal: Refusal) { refusals.count(refusal) }
 
-  /// Keeps as many different ones as all routes and lanes do.
   package mutating func add(_ more: AnswerCounts) {
     accepted += more.accepted
-    refused.merge(more.refused) { $0 + $1 }
+    refusals.add(more.refusals)
   }
 }

@@ -37,7 +37,7 @@ final class AnswerJudge {
 
   func note(_ answers: AcceptedAnswers) {
     guard answers.count > 0 else { return }
-    figures.answerCounts.accept(answers.count)
+    figures.answerCounts.accepted += answers.count
     traffic.note(answers, at: loop.now)
   }
 
@@ -74,16 +74,8 @@ final class AnswerJudge {
     context.signals.schedulePump()
   }
 
-  func answered(
-    _ item: StreamSlots.Slot, _ answer: PlatformAnswer, retryAfter: Duration?,
-    on connection: any PushConnection
-  ) -> Disposition {
-    let meaning = context.account.meaning(of: answer)
-    conclude(item, meaning, retryAfter: retryAfter, on: connection)
-    return meaning.disposition
-  }
-
-  func conclude(
+  /// The server answered, and not that it accepts the push.
+  func refused(
     _ item: StreamSlots.Slot, _ meaning: AnswerMeaning, retryAfter: Duration? = nil,
     on connection: any PushConnection
   ) {
@@ -122,7 +114,7 @@ final class AnswerJudge {
     switch disposition {
     case .hold, .renew, .retryElsewhere: break
     case .retry(let reason):
-      switch context.account.retryLimit(of: reason)?.isAbout {
+      switch context.account.subject(of: reason) {
       case .server: traffic.failed(push, sentAt: sentAt, at: now)
       case .device, nil: traffic.refusedDevice(push, sentAt: sentAt, at: now)
       }
@@ -136,11 +128,11 @@ final class AnswerJudge {
     _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
   ) {
     var push = push
-    let limit = context.account.retryLimit(of: reason)
-    push.history.countTry(suspicion: suspicion(of: push, limit?.isAbout, sentAt: sentAt))
+    let subject = context.account.subject(of: reason)
+    push.history.countTry(suspicion: suspicion(of: push, subject, sentAt: sentAt))
     push.answeredAt = loop.now
     let tries = Int(push.history.suspicion / PushHistory.wholeTry)
-    if let limit, tries >= limit.tries {
+    if subject != nil, tries >= RetrySubject.mostTries {
       return push.settle(as: .rejected(reason))
     }
     push.backOffs += 1
@@ -149,7 +141,7 @@ final class AnswerJudge {
 
   /// The suspicion that an answer adds against its push.
   private func suspicion(
-    of push: ReadyPush, _ subject: RetryLimit.Subject?, sentAt: UInt64
+    of push: ReadyPush, _ subject: RetrySubject?, sentAt: UInt64
   ) -> UInt16 {
     switch subject {
     case nil: return PushHistory.wholeTry

@@ -9,21 +9,18 @@ struct RefusalShare {
   /// A refusal counts as a whole try if the chance of it is this or less: a less likely one counts
   /// no more. Ten of them in a row have a chance of one in a thousand million.
   private static let wholeTry = 1.0 / 8
-  /// Where more are refused, a refusal says too little to be added up.
-  private static let most = 0.8
-  private static let remembered = 256
 
   /// Answers to first tries: rises at once when a server gets into trouble.
-  private var firstTries = DecayingRatio(remembering: Self.remembered)
+  private var firstTries = DecayingRatio(remembering: Evidence.rememberedAnswers)
   /// All answers to pushes until they were taken: falls when the trouble is over.
-  private var untilTaken = DecayingRatio(remembering: Self.remembered)
+  private var untilTaken = DecayingRatio(remembering: Evidence.rememberedAnswers)
 
   mutating func refused(isFirstTry: Bool) { if isFirstTry { firstTries.add(failures: 1) } }
 
   /// Refusals of a push before it was taken, as far as they count: through a whole outage it is one
   /// push among others.
   static func refusals(of push: ReadyPush) -> Int {
-    min(Int(push.history.tries), remembered / 16)
+    min(Int(push.history.tries), Evidence.rememberedAnswers / 16)
   }
 
   /// Pushes were taken, `firsts` of them on their first try, the others after these refusals.
@@ -41,7 +38,8 @@ struct RefusalShare {
   }
 
   private static func weight(_ share: Double) -> UInt16 {
-    guard share <= most else { return 0 }
+    // Where more are refused, a refusal says too little to be added up.
+    guard share <= Evidence.nearlyAll else { return 0 }
     return UInt16(min(100, 100 * log(max(share, .leastNonzeroMagnitude)) / log(wholeTry)))
   }
 }

@@ -53,7 +53,7 @@ struct ConnectionGrowth {
     guard wanted > least else { return false }
     wanted -= 1
     since = now
-    restsUntil = now &+ ConnectionSlot.memory
+    restsUntil = now &+ Evidence.memory
     return true
   }
 }

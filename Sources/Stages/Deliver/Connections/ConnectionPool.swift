@@ -5,15 +5,12 @@ import Text
 
 /// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
-  /// Probe connections are closed when nothing was probed for so long. Nanoseconds.
-  private static let idleAfter: UInt64 = 30_000_000_000
-
   private let context: RouteContext
   private let waiting: RouteWaiting
   private let answers: AnswerJudge
   private let losses: LossJudge
 
-  private(set) var slots: ConnectionSlots
+  var slots: ConnectionSlots
   /// The credentials that connections present which are made now.
   private var shown: any ShownCredentials
   private var budget = ConnectBudget()
@@ -138,8 +135,6 @@ final class ConnectionPool {
     }
   }
 
-  func beginTurn() { slots.beginTurn() }
-
   // MARK: events of connections
 
   func ready(_ connection: any PushConnection) {
@@ -251,7 +246,7 @@ final class ConnectionPool {
     let open = slots.probes.compactMap { slots[$0].connection }
     if waiting.probes.count > 0 || open.contains(where: { $0.inFlight > 0 }) { probedAt = now }
     let isOneMissing = slots.openCount < slots.growth.least
-    guard isOneMissing ? probedAt < now : now &- probedAt > Self.idleAfter else { return }
+    guard isOneMissing ? probedAt < now : now &- probedAt > Evidence.memory else { return }
     for connection in open { connection.retire("nothing left to probe") }
   }
 
@@ -300,10 +295,10 @@ struct ConnectBudget {
   static let perSecond = 20.0
   /// A second's.
   private static let burst = perSecond
-  /// So many connections that replace a useful one cost as much as one other. With GOAWAY after
+  /// A connection that replaces a useful one costs as little as one push of it. With GOAWAY after
   /// every hundred requests, twenty connections a second would carry 2,000 pushes; 400 carry
   /// 40,000.
-  static let earnedPerOther = 20.0
+  private static let earned = 1 / Double(ConnectionSlot.usefulPushes)
 
   private var bucket = TokenBucket(tokens: burst)
 
@@ -315,7 +310,7 @@ struct ConnectBudget {
   mutating func take(at now: UInt64, isProbe: Bool = false, isEarned: Bool = false) -> UInt64 {
     bucket.fill(Self.perSecond, burst: Self.burst, at: now)
     let wait = wait(at: now, isProbe: isProbe)
-    if wait == 0 { bucket.take(isEarned ? 1 / Self.earnedPerOther : 1) }
+    if wait == 0 { bucket.take(isEarned ? Self.earned : 1) }
     return wait
   }
 

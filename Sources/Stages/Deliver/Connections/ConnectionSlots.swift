@@ -4,12 +4,9 @@ import EventLoop
 /// such, are the slots of probe connections, which find out for which push a server closes
 /// connections.
 struct ConnectionSlots {
-  /// While one waits for an answer others go on: 32 pushes at a time after a first loss.
-  static let probeCount = 4
-
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here: as many
   /// pushes as are in flight on so many full connections.
-  private static let maximumRetiringFull = 16
+  private static let maximumRetiringFull = maximumRetiring / 4
   /// However little waits on each of them: one push without an answer keeps its connection, and a
   /// server may go away a hundred times meanwhile. Each takes some 400 KB.
   private static let maximumRetiring = 64
@@ -26,7 +23,7 @@ struct ConnectionSlots {
   init(_ options: DeliverOptions) {
     growth = ConnectionGrowth(options)
     streamsPerConnection = options.streamsPerConnection
-    slots = Array(repeating: ConnectionSlot(), count: growth.most + Self.probeCount)
+    slots = Array(repeating: ConnectionSlot(), count: growth.most + Evidence.mostAsking)
   }
 
   subscript(slot: Int) -> ConnectionSlot {
@@ -99,8 +96,8 @@ package struct ConnectionSlot {
   /// Its last connection carried enough to be replaced at once: a server that ends connections
   /// after some requests, and is in good order, sets the pace.
   private(set) var isEarned = false
+  /// Connections in a row that carried too little, or were asked for calm.
   private var failures = 0
-  private var calms = 0
   /// A server that closes what is idle is in good order: this slows down only what nobody needs.
   private var idleCloses = 0
 
@@ -117,9 +114,6 @@ package struct ConnectionSlot {
     case calm
   }
 
-  /// Nanoseconds after which what happened to connections says nothing of the server any more.
-  static let memory: UInt64 = 60_000_000_000
-
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
   package static let usefulPushes = 20
   /// For one that carried fewer, the less the more it carried, and for one that was asked for calm:
@@ -127,10 +121,7 @@ package struct ConnectionSlot {
   private static let longestAfterSome: Duration = .seconds(5)
 
   /// The cause of its failures was not the server: probes, bad tokens, or old credentials.
-  mutating func forgive() {
-    failures = 0
-    calms = 0
-  }
+  mutating func forgive() { failures = 0 }
 
   /// Its next connection is about to be opened: nothing is waited for any more.
   mutating func begin() {
@@ -160,8 +151,8 @@ package struct ConnectionSlot {
       let missing = Self.usefulPushes - pushes
       return min(delay, Self.longestAfterSome / Self.usefulPushes * missing)
     case .calm:
-      calms += 1
-      return min(retry.backOff(tries: calms, chance: chance), Self.longestAfterSome)
+      failures += 1
+      return min(retry.backOff(tries: failures, chance: chance), Self.longestAfterSome)
     case .idle:
       forgive()
       idleCloses += 1

@@ -90,13 +90,12 @@ final class HTTP2Connection: PushConnection {
 
   // MARK: sending
 
-  /// `flush` puts them on the wire.
   func send(
-    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
+    _ run: ReadyRun, headers: SharedHeaders, isCredentialCheck: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {
     guard let session else { return (0, .full) }
     let (sent, end) = requests.send(
-      run, headers: headers, isProbe: isProbe, on: session, now: now)
+      run, headers: headers, isCredentialCheck: isCredentialCheck, on: session, now: now)
     if sent > 0 {
       watch.sent(at: now)
       shown.show(headers.credential, at: now)
@@ -105,7 +104,6 @@ final class HTTP2Connection: PushConnection {
     return (sent, end)
   }
 
-  /// Puts on the wire all that was sent, and other frames of nghttp2's.
   private func flush() {
     hasWork = false
     guard let session, let transport, machine.phase != .connecting, machine.phase != .closed
@@ -123,7 +121,6 @@ final class HTTP2Connection: PushConnection {
 
   // MARK: answers
 
-  /// Judges the streams that ended.
   private func settleEnded() {
     guard let session else { return }
     var accepted = answers.begin()
@@ -152,8 +149,9 @@ final class HTTP2Connection: PushConnection {
     }
     let answer = PlatformAnswer(
       status: ended.status, body: ended.content?.body ?? [], isWhole: ended.errorCode == 0)
-    let disposition = answers.answered(item, answer, retryAfter: retryAfter, on: self)
-    if case .setAside = disposition { cut.rejected(at: now) }
+    let meaning = context.account.meaning(of: answer)
+    answers.refused(item, meaning, retryAfter: retryAfter, on: self)
+    if case .setAside = meaning.disposition { cut.rejected(at: now) }
   }
 
   private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
@@ -260,7 +258,6 @@ final class HTTP2Connection: PushConnection {
 
   // MARK: now and then
 
-  /// Gives up on streams without an answer and asks a quiet server for a sign of life.
   func tick(now: UInt64) {
     if machine.phase == .greeting, watch.isGreetingTooLong(at: now) {
       return handle(.silent, "no SETTINGS after the TLS handshake")
@@ -283,7 +280,6 @@ final class HTTP2Connection: PushConnection {
     flush()
   }
 
-  /// Gives up on streams without an answer.
   /// - Returns: how many, and for how long one has been in flight.
   private func giveUpOverdue(at now: UInt64) -> (count: Int, longest: UInt64) {
     var (count, unanswered, longest) = (0, 0, UInt64(0))

@@ -14,7 +14,7 @@ package protocol PushConnection: AnyObject {
   func isAlive(at now: UInt64) -> Bool
   /// Hands pushes over, as many as it takes. Only when there is capacity.
   func send(
-    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, now: UInt64
+    _ run: ReadyRun, headers: SharedHeaders, isCredentialCheck: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End)
   func flushIfNeeded()
   /// The credentials that the server has seen on it.

@@ -42,7 +42,8 @@ package final class RequestSender {
 
   /// Hands pushes to nghttp2, as many as it takes.
   func send(
-    _ run: ReadyRun, headers: SharedHeaders, isProbe: Bool, on session: HTTP2ClientSession,
+    _ run: ReadyRun, headers: SharedHeaders, isCredentialCheck: Bool,
+    on session: HTTP2ClientSession,
     now: UInt64
   ) -> (sent: Int, end: End) {
     guard let fields = writer.fields(sharing: headers) else { return (0, .refusedHeaders) }
@@ -50,7 +51,7 @@ package final class RequestSender {
     let bytes = batch.bytes
     let window = session.remoteConnectionWindow
     var unwritten = unwrittenBodyBytes
-    var item = run.item(headers, isProbe: isProbe, at: now)
+    var item = run.item(headers, isCredentialCheck: isCredentialCheck, at: now)
     var sent = 0
     var end = End.allSent
     while sent < run.count {
@@ -146,6 +147,5 @@ package final class StreamSlots {
 
   func setReset(_ slot: Int) { slots[slot]?.isReset = true }
 
-  /// The slots in use.
   var occupied: [Int] { (0..<capacity).filter { slots[$0] != nil } }
 }

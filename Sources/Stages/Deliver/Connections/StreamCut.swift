@@ -3,10 +3,6 @@
 /// of streams falls first, down to one. A server that takes less for being busy, or goes away as
 /// servers do, is another matter: it is obeyed. A pure machine; times are monotonic nanoseconds.
 package struct StreamCut: Equatable {
-  /// Between a rejected token and the fall of the limit, at most: a longer time apart, one has
-  /// nothing to do with the other.
-  static let memory: UInt64 = 10_000_000_000
-
   private var most = 0
   private var streams = 0
   /// When the limit fell last; 0: never.
@@ -41,6 +37,6 @@ package struct StreamCut: Equatable {
   private mutating func judge() {
     let isLow = most > 1 && streams <= most / 2
     let distance = max(rejectedAt, loweredAt) - min(rejectedAt, loweredAt)
-    isCut = isLow && (isCut || (rejectedAt > 0 && distance <= Self.memory))
+    isCut = isLow && (isCut || (rejectedAt > 0 && distance <= Evidence.briefMemory))
   }
 }

@@ -1,9 +1,10 @@
 /// Whether our credentials are taken for one topic, as a pure machine. A refusal may be about the
-/// key, about the topic, or, on some servers, about one device token: so other pushes ask what it
-/// means. None is rejected for it: whatever it is about, it is ours to mend.
+/// key, about the topic, or, on some servers, about one device token: so other pushes are sent to
+/// ask what it means (credential checks). None is rejected for it: whatever it is about, it is ours
+/// to mend.
 ///
-/// Only pushes that were sent after the first refusal are asked: what was in flight then says
-/// nothing of what is taken since. Times are monotonic nanoseconds.
+/// Only pushes that were sent after the first refusal count: what was in flight then says nothing
+/// of what is taken since. Times are monotonic nanoseconds.
 ///
 /// ```
 /// open ─refused→ doubted ─taken→ open
@@ -12,9 +13,9 @@
 struct CredentialGate: Equatable {
   enum State: Equatable {
     case open
-    /// A few pushes at a time ask; the topic is not sent otherwise.
+    /// A few checks at a time are sent, and nothing else of the topic.
     case doubted
-    /// Until then nothing asks, but a push for a device that was not refused yet.
+    /// Until then none is sent, but a push for a device that was not refused yet.
     case held(until: UInt64)
   }
 
@@ -29,24 +30,19 @@ struct CredentialGate: Equatable {
   private var refusalsInARow = 0
   /// Pushes refused since others were taken that had not been refused before.
   private var pushesRefused = 0
-  private var probes = 0
-  private var lastProbeAt: UInt64 = 0
+  /// In flight.
+  private var checks = 0
+  private var lastCheckAt: UInt64 = 0
 
-  /// Enough to tell one bad token from a bad key within one round trip.
-  private static let mostProbes = 4
   /// Refused twice while others are taken, it is about this push: nobody else is asked again.
   private static let refusalsOfOnePush = 2
-
-  /// While credentials are held, between two pushes that ask: a healthy event's first push must not
-  /// wait out a hold for others' sake.
-  static let askAgainAfter: UInt64 = 500_000_000
 
   var isOpen: Bool { state == .open }
   /// Without a refusal in the past answers say nothing new.
   var isWatching: Bool { lastRefusedAt != nil }
 
-  /// Whether pushes of the topic are as good as closed in: credentials are refused, or those that
-  /// ask have had no answer for `limit` nanoseconds.
+  /// Whether the topic counts as closed: credentials are refused, or checks have had no answer for
+  /// `limit` nanoseconds.
   func isClosed(at now: UInt64, after limit: UInt64) -> Bool {
     isRefused || (state == .doubted && now &- doubtedAt >= limit)
   }
@@ -56,18 +52,19 @@ struct CredentialGate: Equatable {
   mutating func allows(at now: UInt64, hasUntried: Bool) -> Bool {
     switch state {
     case .open: return true
-    case .doubted: return probes < Self.mostProbes
+    case .doubted: return checks < Evidence.mostAsking
     case .held(let until):
       if now < until {
         // One token's refusals say nothing about others, and those of several little: a push that
-        // was never refused may be of a healthy event, so one asks now and then.
-        guard hasUntried, probes < Self.mostProbes else { return false }
-        return pushesRefused < 2 || now &- lastProbeAt >= Self.askAgainAfter
+        // was never refused may be of a healthy event, which must not wait out a hold for others'
+        // sake: one asks now and then.
+        guard hasUntried, checks < Evidence.mostAsking else { return false }
+        return pushesRefused < 2 || now &- lastCheckAt >= Evidence.askAgainAfter
       }
       state = .doubted
       doubtedAt = now
       refusalsInARow = 0
-      return probes < Self.mostProbes
+      return checks < Evidence.mostAsking
     }
   }
 
@@ -77,11 +74,11 @@ struct CredentialGate: Equatable {
     return until
   }
 
-  mutating func probeSent(at now: UInt64) {
-    probes += 1
-    lastProbeAt = now
+  mutating func checkSent(at now: UInt64) {
+    checks += 1
+    lastCheckAt = now
   }
-  mutating func probeReturned() { probes = max(0, probes - 1) }
+  mutating func checkReturned() { checks = max(0, checks - 1) }
 
   /// An answer that only good credentials get. Returns whether it ends a doubt.
   mutating func taken(sentAt: UInt64) -> Bool {
@@ -117,9 +114,9 @@ struct CredentialGate: Equatable {
       refusedSince = now
       return nil
     case .doubted:
-      // A push is its own probe only when there is no other to ask.
-      let isAlone = refusals >= Self.refusalsOfOnePush && probes == 0
-      guard refusalsInARow >= Self.mostProbes || isAlone else { return nil }
+      // A push is its own check only when there is no other to ask.
+      let isAlone = refusals >= Self.refusalsOfOnePush && checks == 0
+      guard refusalsInARow >= Evidence.mostAsking || isAlone else { return nil }
       state = .held(until: now &+ hold)
       isRefused = true
       return now &+ hold

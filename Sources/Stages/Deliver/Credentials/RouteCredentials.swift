@@ -51,7 +51,7 @@ final class RouteCredentials {
 
   func taken(by push: ReadyPush, sentAt: UInt64) {
     guard let topic = context.queue.find(push.topic) else { return }
-    if push.isProbe { topic.gate.probeReturned() }
+    if push.isCredentialCheck { topic.gate.checkReturned() }
     guard topic.gate.taken(sentAt: sentAt) else { return }
     context.obstacles.noLongerRefused(topic)
     context.signals.whenOpennessMayHaveChanged()

@@ -18,7 +18,7 @@ enum LossRule {
   /// The count of a silence, when the connection was well, in hundredths of a try: three end a
   /// push.
   static let silence = mostSuspicion / 3 + 1
-  static let mostSuspicion = 10 * PushHistory.wholeTry
+  static let mostSuspicion = UInt16(RetrySubject.mostTries) * PushHistory.wholeTry
 
   enum Verdict: Equatable {
     /// It goes on a probe connection.

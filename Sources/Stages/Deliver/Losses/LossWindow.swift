@@ -31,7 +31,7 @@ struct LossWindow {
 
   /// Called now and then.
   mutating func forget(at now: UInt64) {
-    guard between != nil, now &- lastLostAt >= ConnectionSlot.memory else { return }
+    guard between != nil, now &- lastLostAt >= Evidence.memory else { return }
     between = nil
     answers = 0
   }

@@ -10,7 +10,7 @@ struct ProbeQueue {
   /// than needed. Larger groups resend more; with smaller ones it takes longer to resend what a
   /// server lost that restarted.
   private static let sizes = [most, 3, 1]
-  static let most = 8
+  static let most = LossWindow.floor
 
   /// One for each size.
   private var queues = sizes.map { _ in Queue<ReadyPush>() }

@@ -1,3 +1,4 @@
+import EventLoop
 import Model
 
 /// Sends what waits in the `ProbeQueue`: a group at a time on each probe connection, so that
@@ -5,8 +6,7 @@ import Model
 final class ProbeSender {
   /// Without a probe connection for so long, as where a server or something before it admits no
   /// further connection, what waits for one goes in ordinary traffic. Nanoseconds.
-  private static let missingLimit: UInt64 = 3_000_000_000
-
+  private let missingLimit: UInt64
   private let pool: ConnectionPool
   private let queue: FairQueue
   private let waiting: RouteWaiting
@@ -15,9 +15,12 @@ final class ProbeSender {
   /// is wanted.
   private var missingSince: UInt64?
 
-  init(pool: ConnectionPool, queue: FairQueue, waiting: RouteWaiting, sender: PushSender) {
+  init(
+    _ context: RouteContext, pool: ConnectionPool, waiting: RouteWaiting, sender: PushSender
+  ) {
+    missingLimit = context.options.stalledAfter.nanoseconds
+    queue = context.queue
     self.pool = pool
-    self.queue = queue
     self.waiting = waiting
     self.sender = sender
   }
@@ -34,7 +37,7 @@ final class ProbeSender {
     let isMissing = pool.slots.openCount > 0 && !connections.contains { $0.phase == .open }
     let since = missingSince ?? round.now
     missingSince = isMissing ? since : nil
-    guard isMissing, round.now &- since >= Self.missingLimit else { return }
+    guard isMissing, round.now &- since >= missingLimit else { return }
     missingSince = nil
     waiting.sendProbesInTurn()
   }
@@ -63,7 +66,7 @@ final class ProbeSender {
     guard topic.gate.allows(at: round.now, hasUntried: push.history.refusals == 0) else {
       // One that was never refused may ask sooner than a hold ends.
       let opensAt = push.history.refusals > 0 ? topic.gate.opensAt ?? 0 : 0
-      return waiting.park(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
+      return waiting.park(push, until: max(opensAt, round.now &+ Evidence.askAgainAfter))
     }
     guard connection.capacity > 0 else { return waiting.probes.append(push) }
     // It never stood in the topic's queue, so that `unsent` does not count it.

@@ -1,11 +1,8 @@
-import EventLoop
 import Model
 
 /// Backpressure: batches wait here while the queues of their routes are full. Confined to its
 /// lane's loop.
 final class Admission {
-  private static let checkInterval: Duration = .milliseconds(100)
-
   /// A batch that asks for capacity.
   private struct Demand {
     let names: Set<LaneRoutes.Name>
@@ -17,23 +14,17 @@ final class Admission {
   private let options: DeliverOptions
   private let credentials: AppCredentials
   private let routes: LaneRoutes
-  private let loop: EventLoop
   /// Each is resumed with the routes that were waited for in the end.
   private var waiting:
     [(demand: Demand, continuation: CheckedContinuation<Set<LaneRoutes.Name>, Never>)] = []
   /// Routes to which a batch that waited is on its way.
   private var admitting: Set<LaneRoutes.Name> = []
-  private var isCheckScheduled = false
   private var isStopped = false
 
-  init(
-    options: DeliverOptions, credentials: AppCredentials, routes: LaneRoutes,
-    loop: EventLoop
-  ) {
+  init(options: DeliverOptions, credentials: AppCredentials, routes: LaneRoutes) {
     self.options = options
     self.credentials = credentials
     self.routes = routes
-    self.loop = loop
     for route in routes.all {
       route.signals.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
     }
@@ -71,7 +62,6 @@ final class Admission {
     }
     if order.count < destinations.count { rejectUnroutable(batch, routed: demand.names) }
     admitWaiting()
-    if !isCheckScheduled { scheduleCheck() }
   }
 
   private func rejectUnroutable(_ batch: PushBatch, routed: Set<LaneRoutes.Name>) {
@@ -119,7 +109,7 @@ final class Admission {
 
   /// Admits the batch that waited longest for each route, of those whose fan-out has capacity. One
   /// at a time, since each may fill the queue; it calls this again when it is queued.
-  func admitWaiting() {
+  private func admitWaiting() {
     guard !waiting.isEmpty else { return }
     var busy: [ObjectIdentifier: Set<LaneRoutes.Name>] = [:]
     var alone = 0
@@ -137,24 +127,10 @@ final class Admission {
     }
   }
 
-  /// Goes on while it may find something new.
-  private func scheduleCheck() {
-    isCheckScheduled = true
-    loop.schedule(after: Self.checkInterval) { [weak self] in
-      guard let self, !isStopped else { return }
-      isCheckScheduled = false
-      observeCongestion(loop.now)
-      admitWaiting()
-      if routes.all.contains(where: { $0.queue.readyCount > 0 || $0.congestion.isSlow }) {
-        scheduleCheck()
-      }
-    }
-  }
-
-  /// A route that holds up its own pushes must not hold up those of others. Where it is the only
-  /// one, or all are slow, batches wait for it: that keeps memory bounded, and Kafka free of
-  /// records that would have to be read again.
-  private func observeCongestion(_ now: UInt64) {
+  /// Called now and then. A route that holds up its own pushes must not hold up those of others.
+  /// Where it is the only one, or all are slow, batches wait for it: that keeps memory bounded, and
+  /// Kafka free of records that would have to be read again.
+  func tick(at now: UInt64) {
     for route in routes.all {
       route.congestion.observe(isConnected: route.pool.slots.openCount > 0, at: now)
     }
@@ -162,5 +138,6 @@ final class Admission {
       route.congestion.set(
         othersGoOn: routes.all.contains { $0 !== route && $0.congestion.goesOn(at: now) })
     }
+    admitWaiting()
   }
 }

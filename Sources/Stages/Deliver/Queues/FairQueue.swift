@@ -7,8 +7,6 @@ final class FairQueue {
   static let pushesPerTurn = 32
   /// Fan-outs that have less than a turn here are admitted up to so many times `readyPushes`.
   static let newcomersFactor = 4
-  /// Topics that are remembered though no push of theirs is here.
-  static let maximumIdleTopics = 256
 
   private let destination: Destination
   private(set) var topics: [TopicQueue] = []
@@ -17,8 +15,8 @@ final class FairQueue {
   private var left = 0
   /// The route can send: admission waits for capacity, and `SegmentTally.unsent` counts its pushes.
   private(set) var isOpen = true
-  /// The route lags behind others that are in use: segments keep no slots for it.
-  private(set) var lags = false
+  /// The route is slow, and others go on: segments keep no slots for it.
+  private(set) var yields = false
   let outliers = Outliers()
 
   init(destination: Destination) { self.destination = destination }
@@ -62,7 +60,8 @@ final class FairQueue {
       if !topic.gate.isOpen { return topic.count >= readyPushes }
     }
     let own = topic?.count(of: fanOut) ?? 0
-    let share = FanOutQueue.CapacityShare(fanOut, isOutlier: outliers.contains(fanOut))
+    let isOutlier = outliers.contains(fanOut)
+    let share = fanOut.isShort ? nil : FanOutQueue.TrafficClass(fanOut, isOutlier: isOutlier)
     var fresh = 0
     var fanOuts = 0
     // Pushes that wait for a topic's credentials take nobody else's capacity, and pushes that came
@@ -94,7 +93,7 @@ final class FairQueue {
     if let topic = topics.last, topic.name == name { return topic }
     if let topic = find(name) { return topic }
     let topic = TopicQueue(name: name, destination: destination, isOpen: isOpen, outliers: outliers)
-    topic.set(open: isOpen, lags: lags)
+    topic.set(open: isOpen, yields: yields)
     topics.append(topic)
     return topic
   }
@@ -104,14 +103,14 @@ final class FairQueue {
     self.isOpen = isOpen
     for topic in topics {
       let isClosed = topic.gate.isClosed(at: now, after: closedAfter)
-      topic.set(open: isOpen && !isClosed, lags: lags)
+      topic.set(open: isOpen && !isClosed, yields: yields)
     }
   }
 
-  func set(lags: Bool) {
-    guard lags != self.lags else { return }
-    self.lags = lags
-    for topic in topics { topic.set(open: topic.isOpen, lags: lags) }
+  func set(yields: Bool) {
+    guard yields != self.yields else { return }
+    self.yields = yields
+    for topic in topics { topic.set(open: topic.isOpen, yields: yields) }
   }
 
   func set(outliers fanOuts: [FanOut]) {
@@ -127,14 +126,11 @@ final class FairQueue {
   /// - Returns: the topics that are no longer known.
   func forget(at now: UInt64) -> [TopicQueue] {
     let idle = topics.count { $0.count == 0 }
-    var forgotten: [TopicQueue] = []
-    topics.removeAll { topic in
-      let isForgotten =
-        topic.isForgettable(at: now)
-        || (idle > Self.maximumIdleTopics && topic.count == 0 && topic.gate.isOpen)
-      if isForgotten { forgotten.append(topic) }
-      return isForgotten
+    let forgotten = topics.filter {
+      $0.isForgettable(at: now)
+        || (idle > Evidence.mostRemembered && $0.count == 0 && $0.gate.isOpen)
     }
+    topics.removeAll { topic in forgotten.contains { $0 === topic } }
     return forgotten
   }
 
@@ -165,14 +161,14 @@ final class FairQueue {
   /// Pushes of a topic's turn have gone.
   func took(_ pushes: Int) { left -= pushes }
 
-  // MARK: those that ask
+  // MARK: credential checks
 
   /// Every push that comes back from a connection without having been accepted passes here.
   func back(_ push: ReadyPush) -> ReadyPush {
-    guard push.isProbe else { return push }
-    topic(named: push.topic).gate.probeReturned()
+    guard push.isCredentialCheck else { return push }
+    topic(named: push.topic).gate.checkReturned()
     var push = push
-    push.isProbe = false
+    push.isCredentialCheck = false
     return push
   }
 }

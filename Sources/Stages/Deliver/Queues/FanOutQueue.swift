@@ -13,17 +13,6 @@ final class FanOutQueue {
     }
   }
 
-  /// Fan-outs that take queue capacity from each other, and from no others. Those that a limit of
-  /// pushes a second holds up have a share of their own.
-  enum CapacityShare: Equatable {
-    case limited
-    case of(TrafficClass)
-
-    init(_ fanOut: FanOut, isOutlier: Bool) {
-      self = fanOut.isShort ? .limited : .of(TrafficClass(fanOut, isOutlier: isOutlier))
-    }
-  }
-
   private struct Range {
     let batch: PushBatch
     var next: Int
@@ -52,7 +41,10 @@ final class FanOutQueue {
     trafficClass = TrafficClass(fanOut, isOutlier: false)
   }
 
-  var share: CapacityShare { fanOut.isShort ? .limited : .of(trafficClass) }
+  /// Fan-outs of one share take queue capacity from each other, and from no others. Nil: the share of
+  /// those that a limit of pushes a second holds up.
+  var share: TrafficClass? { fanOut.isShort ? nil : trafficClass }
+
   /// Pushes that may go now.
   private var allowance: Int {
     trafficClass == .outlier ? min(fanOut.allowance, outliers.allowance) : fanOut.allowance

@@ -8,16 +8,13 @@ package struct ReadyPush {
   /// Not handed to a connection since it was admitted. `SegmentTally.unsent` counts it while its
   /// queue is open.
   var isFirst = true
-  /// It was sent to ask whether our credentials are taken.
-  var isProbe = false
+  /// It was sent while nobody knew whether our credentials are taken: its answer says so.
+  var isCredentialCheck = false
   /// Monotonic nanoseconds of the answer that asked for another try; 0: none here.
   var answeredAt: UInt64 = 0
-
   /// The server asked not to be asked before, in ms since 1970; 0: it did not say.
   var askAgainAt: Int64 = 0
-
   var loss = LossTrace()
-
   /// How often it waited here for its next try.
   var backOffs = 0
 
@@ -72,11 +69,11 @@ package struct ReadyRun {
 
   /// Its first push, as it is in flight when it is sent now.
   package func item(
-    _ headers: SharedHeaders, isProbe: Bool, at now: UInt64
+    _ headers: SharedHeaders, isCredentialCheck: Bool, at now: UInt64
   ) -> StreamSlots.Slot {
     var item = StreamSlots.Slot(push: first, headers: headers, sentAt: now, stream: 0)
     item.push.isFirst = false
-    item.push.isProbe = isProbe
+    item.push.isCredentialCheck = isCredentialCheck
     return item
   }
 }

@@ -19,8 +19,8 @@ final class TopicQueue {
   private let outliers: Outliers
   /// Its pushes can be sent: the route is open and credentials are not refused.
   private(set) var isOpen: Bool
-  /// The route lags behind others: segments do not keep their slots for these pushes.
-  private(set) var lags = false
+  /// The route is slow, and others go on: segments keep no slots for these pushes.
+  private(set) var yields = false
   /// Shown to operators while credentials are refused.
   var obstacle: RouteObstacle?
 
@@ -98,7 +98,7 @@ final class TopicQueue {
   }
 
   /// Fan-outs that have pushes here, and their new pushes, of those that share capacity.
-  func sharing(_ share: FanOutQueue.CapacityShare) -> (fanOuts: Int, fresh: Int) {
+  func sharing(_ share: FanOutQueue.TrafficClass?) -> (fanOuts: Int, fresh: Int) {
     var sum = (fanOuts: 0, fresh: 0)
     for queue in all where queue.share == share {
       sum.fanOuts += 1
@@ -118,8 +118,8 @@ final class TopicQueue {
   func isForgettable(at now: UInt64) -> Bool {
     guard count == 0 else { return false }
     guard let refused = gate.lastRefusedAt else { return true }
-    let memory: Duration = gate.isRefused ? .seconds(3600) : .seconds(60)
-    return now &- refused > memory.nanoseconds
+    // While credentials are refused, operators see it for an hour after the last push.
+    return now &- refused > (gate.isRefused ? 60 : 1) * Evidence.memory
   }
 
   // MARK: coming
@@ -211,7 +211,6 @@ final class TopicQueue {
     take { $0.headers.expiresAt <= milliseconds }
   }
 
-  /// Takes out the pushes of one segment.
   func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
 
   private func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
@@ -326,7 +325,7 @@ final class TopicQueue {
 
   /// Whether `SegmentTally.unsent` counts what a segment has here.
   func counts(_ tally: SegmentTally) -> Bool {
-    isOpen && !(tally.mayStraggle && (lags || outliers.contains(tally.fanOut)))
+    isOpen && !(tally.mayStraggle && (yields || outliers.contains(tally.fanOut)))
   }
 
   /// Pushes have left the queue, for a connection or for good.
@@ -335,11 +334,11 @@ final class TopicQueue {
     if push.isFirst, counts(push.tally) { push.tally.noLongerUnsent(count) }
   }
 
-  func set(open: Bool, lags: Bool) {
-    guard open != isOpen || lags != self.lags else { return }
+  func set(open: Bool, yields: Bool) {
+    guard open != isOpen || yields != self.yields else { return }
     let before = firsts
     isOpen = open
-    self.lags = lags
+    self.yields = yields
     recount(since: before)
   }
 

@@ -6,26 +6,21 @@ import Text
 /// again. Failures while it is the only one that is sent are no evidence. A pure machine; times are
 /// monotonic nanoseconds.
 struct OutlierDetection {
-  /// So large a part of its answers are failures.
-  private static let nearlyAll = 0.9
   /// Standard deviations: it is looked at with each answer.
   private static let deviations = 4.0
   /// So often others were taken between its failures.
   private static let fewestTurns = 3
-  /// So many of its pushes are enough to say that it is not up to their devices.
-  private static let fewestPushes = 10
-  /// Without a failure for so long, it is forgotten.
-  private static let memory: UInt64 = 60_000_000_000
-  /// Fan-outs that are remembered at most.
-  private static let most = 256
+
+  /// Of a fan-out's answers, so that it is soon seen that it is taken again.
+  private static let remembered = 64
 
   private struct Record {
     let fanOut: FanOut
     /// Answers to it.
-    var own = DecayingRatio(remembering: 64)
+    var own = DecayingRatio(remembering: OutlierDetection.remembered)
     /// Its pushes; failures: those of devices that are said to have had too many. Further tries
     /// of one do not count.
-    var pushes = DecayingRatio(remembering: 64)
+    var pushes = DecayingRatio(remembering: OutlierDetection.remembered)
     /// Pushes of others that had been taken when it failed last.
     var takenBefore: Int
     var turns = 0
@@ -39,7 +34,7 @@ struct OutlierDetection {
 
   private var records: [ObjectIdentifier: Record] = [:]
   /// Answers to all, but for outliers and fan-outs of which nothing was taken.
-  private var all = DecayingRatio(remembering: 512)
+  private var all = DecayingRatio(remembering: Evidence.rememberedAnswers)
   /// Pushes that were taken, but for those of outliers.
   private var takenCount = 0
 
@@ -52,7 +47,7 @@ struct OutlierDetection {
   /// fan-out itself is refused, which says nothing against its pushes.
   func isRefused(_ fanOut: FanOut) -> Bool {
     guard let pushes = records[ObjectIdentifier(fanOut)]?.pushes else { return false }
-    return pushes.answers >= Self.fewestPushes && pushes.share >= Self.nearlyAll
+    return pushes.answers >= Evidence.fewestPushes && pushes.share >= Evidence.nearlyAll
   }
 
   /// - Parameter isAtFloor: the server takes next to nothing: also those of which nothing was taken
@@ -77,7 +72,7 @@ struct OutlierDetection {
     record.pushes.add(failures: 0)
     // That says nothing of others than itself.
     if !record.isOutlier { record.takenBefore += 1 }
-    if record.own.share < Self.nearlyAll {
+    if record.own.share < Evidence.nearlyAll {
       record.isOutlier = false
       record.turns = 0
     }
@@ -110,7 +105,8 @@ struct OutlierDetection {
     }
     record.own.add(failures: 1)
     let isNew =
-      !record.isOutlier && record.turns >= Self.fewestTurns && record.own.share >= Self.nearlyAll
+      !record.isOutlier && record.turns >= Self.fewestTurns
+      && record.own.share >= Evidence.nearlyAll
       && record.own.isMore(than: others(than: record), deviations: Self.deviations)
     if isNew { record.isOutlier = true }
     records[ObjectIdentifier(fanOut)] = record
@@ -123,10 +119,9 @@ struct OutlierDetection {
     let before = all.answers
     all.add(failures: failures)
     if all.answers < before {
-      records = records.mapValues { record in
-        var record = record
-        record.ofAll = (record.ofAll.answers / 2, record.ofAll.failures / 2)
-        return record
+      for id in records.keys {
+        records[id]?.ofAll.answers /= 2
+        records[id]?.ofAll.failures /= 2
       }
     }
     records[ObjectIdentifier(fanOut)]?.ofAll.answers += 1
@@ -144,19 +139,15 @@ struct OutlierDetection {
   private mutating func areToBlame() -> Bool {
     let all = records.values.reduce(0) { $0 + $1.failures }
     let own = records.values.reduce(0) { $0 + ($1.isOutlier ? $1.failures : 0) }
-    guard Double(own) >= Self.nearlyAll * Double(all) else { return false }
-    records = records.mapValues { record in
-      var record = record
-      record.failures = 0
-      return record
-    }
+    guard Double(own) >= Evidence.nearlyAll * Double(all) else { return false }
+    for id in records.keys { records[id]?.failures = 0 }
     return true
   }
 
   /// The record of a fan-out; a new one in the place of the oldest where there are too many.
   private mutating func record(of fanOut: FanOut) -> Record {
     if let record = records[ObjectIdentifier(fanOut)] { return record }
-    if records.count >= Self.most,
+    if records.count >= Evidence.mostRemembered,
       let oldest = records.min(by: { $0.value.failedAt < $1.value.failedAt })
     {
       records[oldest.key] = nil
@@ -167,7 +158,7 @@ struct OutlierDetection {
   /// Called now and then.
   mutating func forget(at now: UInt64) {
     guard !isEmpty else { return }
-    records = records.filter { now &- $0.value.failedAt < Self.memory }
+    records = records.filter { now &- $0.value.failedAt < Evidence.memory }
     if isEmpty { self = OutlierDetection() }
   }
 }

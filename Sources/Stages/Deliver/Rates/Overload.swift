@@ -14,23 +14,13 @@ struct Overload {
   /// Pushes a second that go on asking a server that takes none.
   static let floor = 10.0
   /// Answers are looked at over so long, and longer while they are too few to say anything.
-  private static let round: UInt64 = 200_000_000
+  static let round: UInt64 = 200_000_000
   private static let longestRound = 5 * Self.round
-  private static let enoughAnswers = 20
-  /// So many failures in a round are worth a bound; half as many are worth a lower bound, if the
-  /// present bound decided how much was sent in that round. Fewer may be the last pushes of a
-  /// fan-out, and say nothing.
-  private static let worthBounding = 10
-  /// Of the rate that the server took last: it has pushes in hand to work off.
-  private static let caution = 0.9
+  private static let enoughAnswers = 2 * Evidence.fewestPushes
   /// Each round in a row without trouble adds this part to what the next round adds.
   private static let step = 0.05
   /// Where no ceiling is known, the next round is sent so many times as much.
   private static let leap = 4.0
-  /// Where more than this fails, nothing is taken, and more is not tried.
-  private static let nearlyAll = 0.9
-  /// Trouble that is older says nothing.
-  private static let memory: UInt64 = 60_000_000_000
 
   /// Pushes a second; nil: no bound.
   private(set) var rate: Double?
@@ -93,19 +83,23 @@ struct Overload {
   private mutating func judge(_ now: UInt64) {
     if let before {
       sinceLowered.add(current.answers, failures: current.failures)
-      guard Double(sinceLowered.answers) * before.share >= Double(Self.worthBounding)
+      guard Double(sinceLowered.answers) * before.share >= Double(Evidence.fewestPushes)
       else { return }
       usual = sinceLowered
       self.before = nil
       // Then it was not for being sent too much.
       if !before.isMore(than: usual) { ceiling = .infinity }
     }
-    guard !current.isMore(than: usual), current.share <= Self.nearlyAll else {
-      let enough = isLimiting ? Self.worthBounding / 2 : Self.worthBounding
+    guard !current.isMore(than: usual), current.share <= Evidence.nearlyAll else {
+      // For a bound; half as many are worth a lower one, if the present bound decided how much was
+      // sent.
+      let enough = isLimiting ? Evidence.fewestPushes / 2 : Evidence.fewestPushes
       guard current.failures >= enough else { return }
       before = current
+      // The server has pushes in hand to work off.
       return lower(
-        to: lastTaken * Self.caution, ceiling: lastTaken > Self.floor ? lastTaken : .infinity, now)
+        to: lastTaken * Evidence.nearlyAll, ceiling: lastTaken > Self.floor ? lastTaken : .infinity,
+        now)
     }
     if usual.isMore(than: current) { usual = current }
     raise()
@@ -153,7 +147,7 @@ struct Overload {
 
   /// Forgets old trouble; called now and then.
   mutating func forget(at now: UInt64) {
-    if rate != nil, now &- loweredAt >= Self.memory { trust() }
+    if rate != nil, now &- loweredAt >= Evidence.memory { trust() }
   }
 
   // MARK: sending
@@ -166,7 +160,6 @@ struct Overload {
     return min(ready, allowed)
   }
 
-  /// Pushes were sent.
   mutating func take(_ pushes: Int) { if let rate { bucket.sent(pushes, rate) } }
 
   /// When the next may go; nil when one may go now.

@@ -4,18 +4,19 @@ import Text
 extension TokenBucket {
   /// Pushes that go at once at most, in seconds of the rate.
   private static let pacedBurst = 0.003
-  /// The longest wait for pushes that went beyond the rate, in seconds.
-  private static let longestDebt = 0.2
+
+  static func burst(of rate: Double) -> Double { max(1, rate * pacedBurst) }
 
   /// Pushes that may go now.
   mutating func allowance(_ rate: Double, at now: UInt64) -> Int {
-    fill(rate, burst: max(1, rate * Self.pacedBurst), at: now)
+    fill(rate, burst: Self.burst(of: rate), at: now)
     return max(0, Int(tokens))
   }
 
-  /// Pushes have gone, also such as did not ask, as probes do not.
+  /// Pushes have gone, also such as did not ask, as probes do not. No more than those of a round are
+  /// owed.
   mutating func sent(_ pushes: Int, _ rate: Double) {
-    take(Double(pushes), debt: rate * Self.longestDebt)
+    take(Double(pushes), debt: rate * Double(Overload.round) / 1_000_000_000)
   }
 
   /// When the next push may go; nil when one may go now.

@@ -11,14 +11,11 @@ package struct RetryPolicy: Sendable, Equatable {
     self.maximum = maximum
   }
 
-  /// The last try is so long before the expiry: a round trip, and some.
-  static let lastTryMargin: Duration = .milliseconds(250)
-
   /// How long a push waits for its next try; nil when no time is left for another.
   /// - Parameters:
   ///   - tries: how often the push was sent already, at least 1.
   ///   - remainingMilliseconds: until the event expires. A delay that would end after that is cut
-  ///     short for one last try.
+  ///     short for one last try, the first back-off before.
   ///   - atLeast: what the server asked for.
   ///   - chance: any number; decides where in the upper half of the delay the try falls.
   func delay(
@@ -28,7 +25,7 @@ package struct RetryPolicy: Sendable, Equatable {
     let shortest = backOff(tries: tries, chance: chance)
     let delay = max(shortest, atLeast)
     if delay < remaining { return delay }
-    let last = remaining - Self.lastTryMargin
+    let last = remaining - initial
     // Never sooner than the first back-off: a push that is tried just before its expiry is not
     // tried over and over.
     return last >= initial ? last : nil

@@ -19,22 +19,19 @@ final class RouteCongestion {
       slowAfter: context.options.congestedAfter.nanoseconds, at: now)
   }
 
-  /// Also while it is closed.
-  var isSlow: Bool { congestion.isSlow }
-
   /// Whether it takes pushes that another route could hold up. A worker is there for the first
   /// destination of a platform; pushes to others are the exception.
   func goesOn(at now: UInt64) -> Bool {
     let lastSentAt = context.traffic.lastSentAt
-    let isInUse = context.isFirst || (lastSentAt > 0 && now &- lastSentAt < Congestion.memory)
+    let isInUse = context.isFirst || (lastSentAt > 0 && now &- lastSentAt < Evidence.briefMemory)
     return context.queue.isOpen && isInUse && !congestion.isHoldingUp
   }
 
   func set(othersGoOn: Bool) {
-    let yields = othersGoOn && context.queue.isOpen && isSlow
+    let yields = othersGoOn && context.queue.isOpen && congestion.isSlow
     guard yields != self.yields else { return }
     self.yields = yields
-    context.queue.set(lags: yields)
+    context.queue.set(yields: yields)
     context.obstacles.set(isSlow: yields)
     context.signals.whenReadyMayHaveShrunk()
   }
@@ -43,10 +40,8 @@ final class RouteCongestion {
 /// Whether a route takes pushes more slowly than they come, so that they wait for a stream. A pure
 /// machine; times are monotonic nanoseconds.
 struct Congestion {
-  /// A route that was slow is slow until nothing has waited long for so long: an empty queue says
-  /// nothing, since no batch waits for it meanwhile.
-  static let memory: UInt64 = 10_000_000_000
-
+  /// A route that was slow is slow for a while longer: an empty queue says nothing, since no batch
+  /// waits for it meanwhile.
   private var lastSlow: UInt64?
   /// When it was observed last, pushes had waited too long.
   private(set) var isHoldingUp = false
@@ -59,7 +54,7 @@ struct Congestion {
     isHoldingUp = oldest.map { now > $0 && now - $0 >= slowAfter } ?? false
     if isHoldingUp {
       lastSlow = now
-    } else if let lastSlow, now &- lastSlow >= Self.memory {
+    } else if let lastSlow, now &- lastSlow >= Evidence.briefMemory {
       self.lastSlow = nil
     }
   }

@@ -33,7 +33,7 @@ final class Route {
     answers = AnswerJudge(context, waiting: waiting, credentials: credentials)
     pool = ConnectionPool(context, waiting: waiting, answers: answers, losses: losses)
     sender = PushSender(context, waiting: waiting)
-    probes = ProbeSender(pool: pool, queue: queue, waiting: waiting, sender: sender)
+    probes = ProbeSender(context, pool: pool, waiting: waiting, sender: sender)
     signals.pump = { [weak self] in self?.pump() }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
   }
@@ -41,8 +41,6 @@ final class Route {
   var destination: Destination { context.destination }
   var isFirst: Bool { context.isFirst }
   var signals: RouteSignals { context.signals }
-
-  func start() { pool.start() }
 
   func stop() {
     signals.stop()
@@ -72,7 +70,7 @@ final class Route {
       }
     let (taken, end) = topic.append(batch, atMost: capacity, at: loop.now)
     if taken < batch.entries.count { appendOthers(of: batch, from: end) }
-    start()
+    pool.start()
     signals.schedulePump()
   }
 
@@ -115,7 +113,7 @@ final class Route {
       now: now, wall: context.options.wallClock(), credential: credential)
     queue.outliers.fill(at: now)
     probes.fill(round)
-    pool.beginTurn()
+    pool.slots.beginTurn()
     for offset in pool.slots.ordinary {
       if let connection = pool.slots.inTurn(offset) { sender.fill(connection, round) }
     }

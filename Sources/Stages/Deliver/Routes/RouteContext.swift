@@ -32,7 +32,7 @@ final class RouteContext {
     self.chance = chance
     signals = RouteSignals(loop: loop)
     queue = FairQueue(destination: destination)
-    traffic = RouteTraffic(streamsPerConnection: options.streamsPerConnection)
+    traffic = RouteTraffic(options)
     let silence = target.interface?.silence ?? .zero
     openness = RouteOpenness(
       closedAfter: options.closedAfter.nanoseconds,

@@ -17,11 +17,6 @@ final class RouteOpenness {
     var unanswered: (pushes: Int, since: UInt64)
   }
 
-  /// So many pushes that all have no answer are not a matter of their devices.
-  private static let fewestSilent = 10
-  /// Nanoseconds without a push to send: nobody knows any more whether one would be answered.
-  static let quietAfter: UInt64 = 60_000_000_000
-
   private let closedAfter: UInt64
   private let stalledAfter: UInt64
   private let silentAfter: UInt64
@@ -71,7 +66,8 @@ final class RouteOpenness {
   /// Connections that take nothing, or answer nothing, are as good as none until something is
   /// answered. A new connection that takes pushes does not show that the server answers them.
   private func isStalled(_ facts: Facts, at now: UInt64) -> Bool {
-    let isQuiet = now &- facts.lastSentAt >= Self.quietAfter
+    // Nobody knows any more whether a push would be answered.
+    let isQuiet = now &- facts.lastSentAt >= Evidence.memory
     if let since = stalledSince {
       let isForgotten =
         isQuiet && !facts.hasSendablePushes && (facts.takes || facts.openConnections == 0)
@@ -82,7 +78,7 @@ final class RouteOpenness {
       !facts.takes && facts.openConnections > 0 && facts.hasSendablePushes
       && now &- facts.lastMovedAt >= stalledAfter
     let answersNothing =
-      facts.unanswered.pushes >= Self.fewestSilent && !isQuiet
+      facts.unanswered.pushes >= Evidence.fewestPushes && !isQuiet
       && now &- facts.unanswered.since >= silentAfter
     guard takesNothing || answersNothing else { return false }
     lastFailure =

@@ -1,15 +1,13 @@
+import EventLoop
 import Model
+import Text
 
 /// Limits what is sent to a route's server by what it took lately. Times are monotonic nanoseconds.
 final class RouteTraffic {
-  /// When a push was accepted not longer ago, the server is in order.
-  static let takingFor: UInt64 = 2_000_000_000
-  private static let turnSeconds = 0.02
-  private static let eachSilentSecond = LossWindow.floor
-  private static let mostOfSilence = LossWindow.initial
-
   /// Streams that a connection has for any fan-out.
   private let streams: Int
+  /// When a push was accepted not longer ago, the server takes pushes. Nanoseconds.
+  private let takingFor: UInt64
   var overload = Overload()
   var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
@@ -27,12 +25,15 @@ final class RouteTraffic {
   /// Pushes sent since something was answered last, and when the first of them was.
   private(set) var unanswered: (pushes: Int, since: UInt64) = (0, 0)
 
-  init(streamsPerConnection streams: Int) { self.streams = streams }
+  init(_ options: DeliverOptions) {
+    streams = options.streamsPerConnection
+    takingFor = options.stalledAfter.nanoseconds
+  }
 
   /// Connections are lost so often that little may be in flight on each.
   var isCareful: Bool { window.isCareful(streams: streams) }
 
-  func isTaking(at now: UInt64) -> Bool { now &- lastAcceptedAt < Self.takingFor }
+  func isTaking(at now: UInt64) -> Bool { now &- lastAcceptedAt < takingFor }
 
   /// It takes pushes, and all that it is sent.
   func isInOrder(at now: UInt64) -> Bool {
@@ -41,10 +42,10 @@ final class RouteTraffic {
 
   // MARK: sending
 
-  /// Fan-outs take turns by so many. Where little is sent in a second, nobody waits long for his.
+  /// Fan-outs take turns by so many: with a bound by no more than go at once.
   var pushesPerTurn: Int {
     guard let rate = overload.rate else { return FairQueue.pushesPerTurn }
-    return max(1, min(FairQueue.pushesPerTurn, Int(rate * Self.turnSeconds)))
+    return min(FairQueue.pushesPerTurn, Int(TokenBucket.burst(of: rate)))
   }
 
   /// Pushes that may be in flight on one connection: a few more with each second in which nothing
@@ -52,7 +53,7 @@ final class RouteTraffic {
   func inFlightLimit(at now: UInt64) -> Int {
     guard unanswered.pushes > 0, !isCareful else { return window.limit }
     let seconds = Int((now &- unanswered.since) / 1_000_000_000)
-    return window.limit + min(Self.mostOfSilence, Self.eachSilentSecond * seconds)
+    return window.limit + min(LossWindow.initial, LossWindow.floor * seconds)
   }
 
   /// Fan-outs of which nearly all pushes fail while those of others are taken, or nothing is taken
@@ -66,7 +67,7 @@ final class RouteTraffic {
 
   func sent(_ pushes: Int, at now: UInt64) {
     // Pushes from before a quiet minute say nothing of the server as it is now.
-    if now &- lastSentAt >= RouteOpenness.quietAfter { unanswered = (0, 0) }
+    if now &- lastSentAt >= Evidence.memory { unanswered = (0, 0) }
     lastMovedAt = now
     lastSentAt = now
     if unanswered.pushes == 0 { unanswered.since = now }
@@ -90,6 +91,10 @@ final class RouteTraffic {
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
     answered(answers.ordinary, at: now)
+    count(answers, at: now)
+  }
+
+  private func count(_ answers: AcceptedAnswers, at now: UInt64) {
     overload.answered(answers.atThisRate, at: now)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
     deviceRefusals.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
@@ -145,10 +150,9 @@ final class RouteTraffic {
   func ended(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     lastLookedAt = now
     taken(push.tally.fanOut)
-    overload.answered(isFailure: false, sentAt: sentAt, at: now)
-    let (firsts, refusals) = (push.isAnotherTry ? 0 : 1, RefusalShare.refusals(of: push))
-    refusalShare.accepted(1, firsts: firsts, refusals: refusals)
-    deviceRefusals.accepted(1, firsts: firsts, refusals: refusals)
+    var answers = AcceptedAnswers(rateSince: overload.loweredAt)
+    answers.add(push, sentAt: sentAt)
+    count(answers, at: now)
   }
 
   /// Called now and then.

@@ -4,10 +4,6 @@ import Model
 /// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for a probe
 /// connection. All together `waitingPushes` at most.
 final class RouteWaiting {
-  /// Pushes that were lost with a connection are sent again in a moment. If they left, they would
-  /// have to wait for their segment's end first. Nanoseconds.
-  private static let probesStay: UInt64 = 10_000_000_000
-
   private let context: RouteContext
   private var retries = DueHeap<ReadyPush>()
   /// Pushes that were lost with their connection.
@@ -103,26 +99,18 @@ final class RouteWaiting {
     for topic in context.queue.topics where !topic.counts(tally) {
       waiting += topic.take(of: tally)
     }
+    // Pushes that were lost with a connection are sent again in a moment. If they left, they would
+    // have to wait for their segment's end first.
     let (now, mayStay) = (context.loop.now, context.queue.isOpen)
     waiting += probes.take {
-      $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Self.probesStay)
+      $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Evidence.briefMemory)
     }
     for push in waiting { postpone(push) }
     context.signals.schedulePump()
   }
 
-  /// Takes out every push of a segment that is not in flight, as stragglers.
-  func postponeAll(of tally: SegmentTally) { takeAll(of: tally, then: postpone) }
-
-  /// Settles every push of a segment that is not in flight.
-  func settleAll(of tally: SegmentTally) {
-    takeAll(of: tally) { $0.settleExpiredOrCancelled() }
-  }
-
-  /// Takes out every push of a segment, which gets no outcome here.
-  func abandon(_ tally: SegmentTally) { takeAll(of: tally) { _ in } }
-
-  private func takeAll(of tally: SegmentTally, then end: (ReadyPush) -> Void) {
+  /// Takes out every push of a segment that is not in flight.
+  func takeAll(of tally: SegmentTally, then end: (ReadyPush) -> Void) {
     var all = retries.take { $0.tally === tally } + probes.take { $0.tally === tally }
     for topic in context.queue.topics {
       let taken = topic.take(of: tally)
