@@ -70,11 +70,19 @@ extension Assembly {
       lanes: lanes(settings, processLimits), limits: laneLimits(settings),
       ingest: ingestOptions(settings),
       expand: expandOptions(settings),
-      connectionBytes: DeliverOptions.maximumConnectionBytes(
-        connections: settings.apns.mostConnectionsPerLane,
-        streams: settings.apns.streamsPerConnection,
-        credentials: CredentialGroup.all(settings).count),
-      kafka: kafkaOptions(settings), probeBytes: probeBytes(settings))
+      connectionBytes: connectionBytes(settings), kafka: kafkaOptions(settings),
+      probeBytes: probeBytes(settings))
+  }
+
+  /// Of one lane: to both of Apple's environments with each of the credentials, and to FCM.
+  private static func connectionBytes(_ settings: Settings) -> Int {
+    let (apns, fcm) = (settings.apns, settings.fcm)
+    let apple = DeliverOptions.maximumConnectionBytes(
+      connections: apns.mostConnectionsPerLane, streams: apns.streamsPerConnection)
+    let android = DeliverOptions.maximumConnectionBytes(
+      connections: fcm.mostConnectionsPerLane, streams: fcm.streamsPerConnection)
+    return Destination.all(of: .apns).count * CredentialGroup.all(settings).count * apple
+      + (fcm.isConfigured ? android : 0)
   }
 
   /// The most that others send again when such a worker dies. Reads no file.

@@ -29,7 +29,7 @@ package struct MemoryBudget: Sendable, Equatable {
   private static let pushBytes = 6 << 10
 
   /// - Parameters:
-  ///   - connectionBytes: of one lane: `DeliverOptions.maximumConnectionBytes`.
+  ///   - connectionBytes: of one lane: `DeliverOptions.maximumConnectionBytes` of each route.
   ///   - probeBytes: what clients of the probes can make the process keep.
   package init(
     lanes: Int, limits: LaneLimits, ingest: IngestOptions, expand: ExpandOptions,

@@ -53,9 +53,10 @@ package struct PipelineOptions: Sendable {
   package var memoryBudget: MemoryBudget {
     MemoryBudget(
       lanes: lanes, limits: limits, ingest: ingest, expand: expand,
-      connectionBytes: DeliverOptions.maximumConnectionBytes(
-        connections: max(deliver.connectionsPerRoute, deliver.mostConnectionsPerRoute ?? 0),
-        streams: deliver.streamsPerConnection),
+      connectionBytes: deliver.routes.count
+        * DeliverOptions.maximumConnectionBytes(
+          connections: max(deliver.connectionsPerRoute, deliver.mostConnectionsPerRoute ?? 0),
+          streams: deliver.streamsPerConnection),
       kafka: kafka, probeBytes: probeBytes)
   }
   /// The most that clients of the process' probes can make it keep.

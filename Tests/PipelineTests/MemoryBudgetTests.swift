@@ -12,12 +12,11 @@ import Testing
     lanes: Int = 2, limits: LaneLimits = LaneLimits(), streams: Int = 500,
     probeBytes: Int = 0
   ) -> MemoryBudget {
-    // Other suites of the same process add platforms.
-    let all = Destination.all
-    let ofAll = DeliverOptions.maximumConnectionBytes(connections: 4, streams: streams)
+    let environments = 2
     return MemoryBudget(
       lanes: lanes, limits: limits, ingest: IngestOptions(), expand: ExpandOptions(),
-      connectionBytes: ofAll / all.count * all.count { $0.platform == .apns },
+      connectionBytes: environments
+        * DeliverOptions.maximumConnectionBytes(connections: 4, streams: streams),
       kafka: KafkaOptions(bootstrapServers: ""), probeBytes: probeBytes)
   }
 

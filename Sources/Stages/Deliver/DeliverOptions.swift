@@ -72,19 +72,14 @@ package struct DeliverOptions: Sendable {
     self.report = report
   }
 
-  /// The memory of a lane's connections at most: of each environment and credentials as many as
-  /// are given, one more while another is made, and probe connections. A connection's buffers
-  /// (its own, those of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
-  /// - Parameters:
-  ///   - connections: under load.
-  ///   - credentials: how many teams, or certificates, pushes go with.
-  package static func maximumConnectionBytes(
-    connections: Int, streams: Int, credentials: Int = 1
-  ) -> Int {
+  /// The memory of a route's connections at most, in one lane: as many as are given, one more while
+  /// another is made, and probe connections. A connection's buffers (its own, those of TLS and
+  /// HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
+  /// - Parameter connections: under load.
+  package static func maximumConnectionBytes(connections: Int, streams: Int) -> Int {
     func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
     let probes = Evidence.mostAsking * bytes(streams: ProbeQueue.most)
-    return Destination.all.count * credentials
-      * ((connections + 1) * bytes(streams: streams) + probes)
+    return (connections + 1) * bytes(streams: streams) + probes
   }
 }
 

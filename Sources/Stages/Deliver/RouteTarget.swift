@@ -8,6 +8,23 @@ package struct RouteTarget: Sendable {
   /// nil: HTTP/2.
   package var interface: (any PushInterface)?
   package var proxy: HTTPProxy?
+  /// nil: as `DeliverOptions` has them for all routes.
+  package var connections: Connections?
+
+  /// How many connections of a lane lead there.
+  package struct Connections: Sendable {
+    package var usual: Int
+    /// Under load.
+    package var most: Int
+    /// Streams in flight on each at most.
+    package var streams: Int
+
+    package init(usual: Int, most: Int, streams: Int) {
+      self.usual = usual
+      self.most = most
+      self.streams = streams
+    }
+  }
 
   /// nil: the system's.
   package var network: (any Network)?

@@ -24,6 +24,12 @@ final class RouteContext {
     destination: Destination, target: RouteTarget, credentials: AppCredentials.Item,
     options: DeliverOptions, loop: EventLoop, chance: @escaping () -> UInt64
   ) {
+    var options = options
+    if let own = target.connections {
+      options.connectionsPerRoute = own.usual
+      options.mostConnectionsPerRoute = own.most
+      options.streamsPerConnection = own.streams
+    }
     self.destination = destination
     self.target = target
     account = credentials.account
