@@ -63,7 +63,8 @@ private struct ToyAccount: PlatformAccount {
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
     let counted = AnswerCounts.Refusal(status: answer.status, reason: nil)
     guard answer.status == 404 else {
-      return AnswerMeaning(.retry(Self.busy), counted: counted)
+      return AnswerMeaning(
+        .retry(Self.busy), counted: counted, minimumWait: answer.status == 500 ? .seconds(1) : nil)
     }
     return AnswerMeaning(.prune(Self.gone), counted: counted, goneSince: 7)
   }
@@ -114,6 +115,30 @@ private struct ToyAccount: PlatformAccount {
       #expect(asked.count == 4 && asked.allSatisfy { $0["key"] == "open sesame" })
       #expect(Set(asked.compactMap { $0["to"] }) == ["gone!", "one:two", "three"])
       #expect(asked.allSatisfy { $0.body.hasPrefix(#"{"aps""#) && $0["apns-topic"] == nil })
+    }
+  }
+
+  /// The back-off alone is 2 ms.
+  @Test(arguments: [("", UInt64(1000)...), ("0", UInt64(0)...)])
+  func anAnswerSaysHowLongItsPushWaitsUnlessTheServerDoes(
+    retryAfter: String, wait: PartialRangeFrom<UInt64>
+  ) async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .served) { options in
+        options.routes[Self.toy] = options.routes[.sandbox]
+      }
+      defer { bed.stop() }
+      bed.use(AppCredentials(ToyAccount()))
+      var times: [UInt64] = []
+      bed.sandbox.decide = { _ in
+        times.append(loop.now)
+        guard times.count == 1 else { return .answer(200) }
+        return retryAfter.isEmpty ? .answer(500) : .fields(500, [("retry-after", retryAfter)])
+      }
+      await bed.stage.admit(bed.batch([(Self.toy, "one")], bed.tally))
+      await bed.until("settled") { bed.tally.settled == 1 }
+      let waited = (times[1] - times[0]) / 1_000_000
+      #expect(wait.contains(waited) && (retryAfter.isEmpty || waited < 1000))
     }
   }
 }

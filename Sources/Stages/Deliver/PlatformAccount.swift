@@ -125,15 +125,19 @@ package struct AnswerMeaning: Sendable {
   package let unknown: UnknownAnswer?
   /// Since when the token is gone, in ms since 1970, where the platform says so.
   package let goneSince: Int64?
+  /// Before a retry the push waits so long at least, where the answer has no `Retry-After`; nil:
+  /// the back-off decides.
+  package let minimumWait: Duration?
 
   package init(
     _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
-    unknown: UnknownAnswer? = nil, goneSince: Int64? = nil
+    unknown: UnknownAnswer? = nil, goneSince: Int64? = nil, minimumWait: Duration? = nil
   ) {
     self.disposition = disposition
     self.refusal = refusal
     self.unknown = unknown
     self.goneSince = goneSince
+    self.minimumWait = minimumWait
   }
 }
 

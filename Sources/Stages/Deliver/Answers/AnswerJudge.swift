@@ -84,6 +84,7 @@ final class AnswerJudge {
       context.report(.unknownAnswer(context.target.endpoint, unknown))
     }
     let push = context.queue.back(item.push)
+    let wait = retryAfter ?? meaning.minimumWait
     count(push, meaning.disposition, sentAt: item.sentAt)
     switch meaning.disposition {
     case .accepted: push.batch.settle(push.index, .accepted)
@@ -97,10 +98,10 @@ final class AnswerJudge {
     case .setAside(let reason):
       push.batch.addVerdict(push.index, .unusable(reason))
       push.settle(answered: reason)
-    case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: retryAfter)
+    case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: wait)
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
-      retry(push, reason, sentAt: item.sentAt, after: retryAfter)
+      retry(push, reason, sentAt: item.sentAt, after: wait)
     case .renew(let reason): credentials.renew(push, reason, connection, item)
     case .hold(let reason): credentials.refused(push, reason, meaning.unknown, sentAt: item.sentAt)
     }
