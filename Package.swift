@@ -124,6 +124,8 @@ let stages: [Target] = [
 let platforms: [Target] = [
   platform(
     "APNs", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
+  platform(
+    "FCM", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
   platform("Legacy", ["APNs", "Deliver", "EventLoop", "Model", "Text", "Transport"]),
 ]
 
@@ -206,9 +208,10 @@ let rooms: [Target] = [
     "Assembly",
     [
       "APNs",
-      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace",
+      "API", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka", "Keyspace",
       "Legacy", "Model", "Pipeline",
-      "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
+      "Record", "Redis", "Render", "Rules", "Settings", "SingleRequests", "Telemetry", "Text",
+      "Threads", "TLS",
       "Traces", "Transport", "Versions", "YAML",
     ]),
   room(
@@ -393,6 +396,8 @@ let testTargets: [Target] = [
       "Transport",
     ]),
   tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text"]),
+  tests(
+    "FCMTests", ["Deliver", "FCM", "Fixtures", "HTTP2", "JSON", "Model", "Text", "Threads", "TLS"]),
   tests(
     "RecordTests",
     ["Checkout", "Fixtures", "Keyspace", "Model", "Record", "Redis", "ServerProcesses", "Threads"]),

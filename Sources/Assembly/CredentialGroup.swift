@@ -16,7 +16,8 @@ package struct CredentialGroup: Sendable {
     (apps + (isOfOthers ? ["other apps"] : [])).joined(separator: ", ")
   }
 
-  /// In the order of the bundle ids; one that is empty, where nothing is set.
+  /// In the order of the bundle ids; one that is empty, where nothing is set; none where pushes go
+  /// to Android alone.
   package static func all(_ settings: Settings) -> [CredentialGroup] {
     let apns = settings.apns
     var groups: [CredentialGroup] = []
@@ -29,7 +30,7 @@ package struct CredentialGroup: Sendable {
       let place = find(credentials)
       groups[place].apps.append(app)
     }
-    if !apns.credentials.isEmpty || groups.isEmpty {
+    if !apns.credentials.isEmpty || groups.isEmpty && !settings.fcm.isConfigured {
       let place = find(apns.credentials)
       groups[place].isOfOthers = true
     }

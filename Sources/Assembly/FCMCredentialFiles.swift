@@ -17,6 +17,7 @@ package final class FCMCredentialFiles: Sendable {
   package let account: FCMCredentials
 
   private let settings: Settings.FCM
+  private let project: String
   private let tokens: AccessTokenSource
   private let state: ThreadLock<State>
 
@@ -33,6 +34,7 @@ package final class FCMCredentialFiles: Sendable {
     guard fcm.isConfigured else { return nil }
     self.settings = fcm
     let (origin, hash, project) = try Self.open(fcm)
+    self.project = project
     let exchange = try TokenExchanges(caFile: fcm.caFile)
     tokens = AccessTokenSource(
       origin, monotonic: { MonotonicClock.nowNanoseconds() },
@@ -48,14 +50,15 @@ package final class FCMCredentialFiles: Sendable {
     if let path = fcm.tokenFile {
       return (.file(path: path), 0, try project(fcm.project ?? "", of: "fcm.project"))
     }
+    let account: ServiceAccount
+    let hash: Int
     do throws(SettingComplaint) {
-      let (account, hash) = try read(fcm.serviceAccountFile ?? "")
-      return (
-        .account(account), hash, try project(fcm.project ?? account.projectID, of: "fcm.project")
-      )
+      (account, hash) = try read(fcm.serviceAccountFile ?? "")
     } catch {
       throw Assembly.problem("fcm.service_account_file", error.message, hint: error.hint)
     }
+    let id = try project(fcm.project ?? account.projectID, of: "fcm.project")
+    return (.account(account), hash, id)
   }
 
   private static func project(_ id: String, of key: String) throws(SettingsError) -> String {
@@ -176,5 +179,54 @@ struct HTTPSAddress: Equatable {
     default: return nil
     }
     guard !endpoint.host.isEmpty, !endpoint.host.contains("@") else { return nil }
+  }
+}
+
+extension FCMCredentialFiles {
+  /// FCM's answer to a message that is for nobody.
+  package enum Verdict: Sendable, Equatable {
+    /// It speaks of the token of the device, which cannot exist: ours was taken.
+    case taken
+    /// It, or the token server, does not take our credentials; in words.
+    case refused(String)
+    /// No answer, or one that FCM never gives; in words.
+    case unreachable(String)
+  }
+
+  /// Gets an access token and shows it to FCM (`validate_only`: nothing is delivered).
+  /// - Parameter target: `DeliverOptions.routes` of FCM.
+  package func ask(_ target: RouteTarget, timeout: Duration) async -> Verdict {
+    let end = ContinuousClock.now + timeout
+    var problem = "no access token within \(DurationText.text(timeout))"
+    while ContinuousClock.now < end {
+      do throws(CredentialProblem) {
+        let token = try tokens.token(now: WallClock.nowMilliseconds())
+        return await ask(
+          target, String(decoding: token.authorization.bytes, as: UTF8.self), timeout)
+      } catch {
+        problem = error.reason
+        if !error.mayEndAtOnce { return .refused(problem) }
+      }
+      try? await Task.sleep(for: .milliseconds(50))
+    }
+    return .refused(problem)
+  }
+
+  private func ask(
+    _ target: RouteTarget, _ authorization: String, _ timeout: Duration
+  ) async -> Verdict {
+    let reply = await SingleRequest.ask(
+      AppleRequest(
+        path: "/v1/projects/\(project)/messages:send",
+        fields: [.init("content-type", "application/json")],
+        body: #"{"validate_only":true,"message":{"token":"fanfare-check","data":{"check":"1"}}}"#),
+      on: target, authorization: authorization, timeout: timeout)
+    guard let status = reply.status else { return .unreachable(reply.failure ?? "no answer") }
+    let words = reply.object?["error"]?.object?["message"]?.string.map { ": " + ShortText.of($0) }
+    switch status {
+    case 200, 400: return .taken
+    case 401, 403, 404: return .refused("FCM answers \(status)\(words ?? "")")
+    default: return .unreachable("FCM answers \(status)\(words ?? "")")
+    }
   }
 }

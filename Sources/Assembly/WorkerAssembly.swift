@@ -128,8 +128,7 @@ package struct AppCredentialFiles: Sendable {
 
   package init(_ settings: Settings) throws(SettingsError) {
     fcm = try FCMCredentialFiles(settings)
-    let hasOthers = fcm != nil
-    let groups = CredentialGroup.all(settings).filter { !hasOthers || !$0.settings.isEmpty }
+    let groups = CredentialGroup.all(settings)
     var all: [(name: String?, files: any CredentialFiles)] = []
     var places: [String: Int] = [:]
     for (place, group) in groups.enumerated() {

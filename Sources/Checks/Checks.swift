@@ -40,6 +40,10 @@ package enum Checks {
         await RedisChecks.run(
           report.read, for: process, timeout: timeout, deniesWarnings: deniesWarnings))
     }
+    if process.asksApple, report.read.fcm.isConfigured, mayConnect("fcm", report, &list) {
+      list.append(
+        await FCMChecks.run(report.read, timeout: timeout, deniesWarnings: deniesWarnings))
+    }
     if process.asksApple, mayConnect("apns", report, &list) {
       list.append(
         await APNsChecks.run(
@@ -110,7 +114,7 @@ enum APNsChecks {
     let all = credentials.isEmpty ? [nil] : credentials.map { Optional($0) }
     for shown in all {
       var asked: [RouteTarget] = []
-      for environment in Destination.all {
+      for environment in Destination.all(of: .apns) {
         guard let route = routes[environment] else { continue }
         // A simulator stands for both.
         if asked.contains(where: { $0.endpoint == route.endpoint }) { continue }

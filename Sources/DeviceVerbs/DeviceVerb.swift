@@ -108,7 +108,9 @@ enum DeviceReplace {
       neither. The new token is bound even if the old one was not. Both belong to the same app and \
       environment.
       """,
-    options: [old, DeviceFlags.token, DeviceFlags.app, DeviceFlags.platform, DeviceFlags.environment],
+    options: [
+      old, DeviceFlags.token, DeviceFlags.app, DeviceFlags.platform, DeviceFlags.environment,
+    ],
     arguments: [DeviceFlags.user],
     examples: [
       .init(

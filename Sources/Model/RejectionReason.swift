@@ -36,7 +36,7 @@ package struct RejectionReason: Sendable, Hashable {
   }
 
   /// Read without a lock.
-  private static let shipped = 
+  private static let shipped =
     ourNames.map { Row(platform: nil, name: $0) } + Platform.shipped.flatMap { rows(of: $0) }
   private static let added = ThreadLock<[Row]>([])
 

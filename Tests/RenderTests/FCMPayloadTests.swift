@@ -68,7 +68,8 @@ import Testing
             data: {go: "{{stream.id}}"}
           """))
     #expect(
-      message == #"{"android":{"priority":"NORMAL","notification":{"channel_id":"live","tag":"one"}}"#
+      message
+        == #"{"android":{"priority":"NORMAL","notification":{"channel_id":"live","tag":"one"}}"#
         + #","notification":{"title":"Aiko is live!","image":"https://a.b/s42.png"},"#
         + #""data":{"go":"b-991"}}"#)
   }

@@ -81,7 +81,8 @@ package struct ImportRowReader {
     guard let object = value.object else {
       throw ImportRow.Refusal("\(place) is an object, not \(value.kindName)")
     }
-    try refuseUnknown(object, known: ["platform", "token", "environment", "topic", "bound_at"], in: place)
+    try refuseUnknown(
+      object, known: ["platform", "token", "environment", "topic", "bound_at"], in: place)
     guard let token = object["token"]?.string else {
       throw ImportRow.Refusal("\(place).token is needed, a string")
     }

@@ -1,0 +1,162 @@
+import Deliver
+import JSON
+import Text
+
+/// From where access tokens come.
+package enum TokenOrigin: Sendable {
+  case account(ServiceAccount)
+  /// The metadata server of Google's machines and clusters, by host and port: it knows their service
+  /// account.
+  case metadata(host: String)
+  /// A file that holds a token, which others keep fresh.
+  case file(path: String)
+  /// A program that prints a token, such as `gcloud auth print-access-token`, and its arguments.
+  case command([String])
+
+  /// Google's name for it.
+  package static let metadataHost = "metadata.google.internal"
+
+  /// - Parameter now: ms since 1970.
+  func request(now: Int64) throws(ServiceAccountError) -> TokenRequest {
+    switch self {
+    case .account(let account): return try account.tokenRequest(now: now)
+    case .metadata(let host):
+      let path = "/computeMetadata/v1/instance/service-accounts/default/token"
+      return .http(
+        TokenRequest.HTTP(
+          method: "GET", url: "http://\(host)\(path)",
+          fields: [.init("metadata-flavor", "Google")], body: []))
+    case .file(let path): return .file(path: path)
+    case .command(let words): return .command(words)
+    }
+  }
+}
+
+/// A question for an access token.
+package enum TokenRequest: Sendable, Equatable {
+  package struct HTTP: Sendable, Equatable {
+    package struct Field: Sendable, Equatable {
+      package let name: String
+      package let value: String
+
+      init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+      }
+    }
+
+    package let method: String
+    package let url: String
+    package let fields: [Field]
+    package let body: [UInt8]
+  }
+
+  case http(HTTP)
+  /// What the file holds.
+  case file(path: String)
+  /// What the program prints.
+  case command([String])
+}
+
+/// What came back.
+package enum TokenReply: Sendable, Equatable {
+  /// - Parameter retryAfter: what the server asks for.
+  case answer(status: Int, body: [UInt8], retryAfter: Duration?)
+  /// Of a file or a program.
+  case text([UInt8])
+  /// Nothing, or not in time: why, for an operator.
+  case failure(String)
+
+  /// Longer bodies need not be read: they are no reply.
+  package static let maximumBytes = 16_384
+}
+
+/// A reply as it is understood.
+enum TokenGrant: Equatable {
+  /// - Parameter lifetime: nil: nobody knows.
+  case token(String, lifetime: Duration?)
+  /// Asking again may help.
+  case failed(String, retryAfter: Duration? = nil)
+  /// Somebody has to mend it.
+  case refused(String)
+
+  /// Many times the longest known.
+  private static let maximumTokenBytes = 8192
+  /// Google's live an hour, those of other issuers half a day at most.
+  private static let longest: Int64 = 12 * 3600
+
+  init(_ reply: TokenReply) {
+    switch reply {
+    case .failure(let why): self = .failed(Self.shown(why))
+    case .text(let bytes):
+      let text = Self.trimmed(bytes)
+      self = text.first == UInt8(ascii: "{") ? Self.granted(text) : Self.bearer(text, nil)
+    case .answer(200, let body, _): self = Self.granted(body)
+    case .answer(let status, let body, let retryAfter):
+      self = Self.error(status, body, retryAfter)
+    }
+  }
+
+  /// RFC 6749, section 5.1.
+  private static func granted(_ body: [UInt8]) -> TokenGrant {
+    guard let members = object(body) else { return .failed("the reply is no JSON object") }
+    guard let text = members["access_token"]?.string else {
+      return .refused("the reply holds no access_token")
+    }
+    if let type = members["token_type"]?.string, !type.isSame(ignoringASCIICaseOf: "bearer") {
+      return .refused("the token is of type \(shown(type)), and FCM takes bearer tokens")
+    }
+    guard let seconds = members["expires_in"]?.wholeNumber else {
+      return bearer(Array(text.utf8), nil)
+    }
+    guard seconds > 0 else { return .failed("the token has expired already") }
+    return bearer(Array(text.utf8), .seconds(min(seconds, longest)))
+  }
+
+  /// RFC 6750, section 2.1: what a bearer token is made of goes into a header as it is.
+  private static func bearer(_ text: [UInt8], _ lifetime: Duration?) -> TokenGrant {
+    guard (1...maximumTokenBytes).contains(text.count),
+      text.allSatisfy({ $0.isASCIIWord || "-._~+/=".utf8.contains($0) })
+    else { return .failed("what came is no access token") }
+    return .token(String(decoding: text, as: UTF8.self), lifetime: lifetime)
+  }
+
+  /// RFC 6749, section 5.2: these say that the same question gets the same answer. Google's others
+  /// (`internal_failure`, `server_error`, `temporarily_unavailable`) pass.
+  private static let permanent: Set = [
+    "invalid_grant", "invalid_scope", "invalid_client", "invalid_request", "unauthorized_client",
+    "unsupported_grant_type",
+  ]
+
+  private static func error(
+    _ status: Int, _ body: [UInt8], _ retryAfter: Duration?
+  ) -> TokenGrant {
+    let members = object(body)
+    guard let code = members?["error"]?.string else {
+      return .failed("status \(status)", retryAfter: retryAfter)
+    }
+    var words = shown(code)
+    if let more = members?["error_description"]?.string { words += ": " + shown(more) }
+    guard (400...499).contains(status), permanent.contains(code) else {
+      return .failed(words, retryAfter: retryAfter)
+    }
+    return .refused(words)
+  }
+
+  private static func object(_ body: [UInt8]) -> JSONObject? {
+    let value = try? JSONValue.parse(body, maximumBytes: TokenReply.maximumBytes, maximumDepth: 8)
+    return value?.object
+  }
+
+  private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+    func isText(_ byte: UInt8) -> Bool { byte != 0x20 && !(0x09...0x0D).contains(byte) }
+    guard let first = bytes.firstIndex(where: isText), let last = bytes.lastIndex(where: isText)
+    else { return [] }
+    return Array(bytes[first...last])
+  }
+
+  /// Others' words for a line of a log.
+  private static func shown(_ text: String) -> String {
+    String(decoding: text.utf8.prefix(200).filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
+  }
+}
