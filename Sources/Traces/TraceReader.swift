@@ -259,7 +259,7 @@ struct TraceExplainer {
   /// Of all of the user's devices together.
   private func finding(_ devices: [TracedDevice]) -> Finding {
     if let finding = ofEvent { return finding }
-    if let note = facts.userNote { return TraceWords.of(note) }
+    if let note = facts.userNote { return TraceWords.of(note, by: "the push service") }
     let addressed = devices.filter { device in
       device.at != nil
         || device.state == .bound && device.binding.map { facts.isAddressed($0) } == true
@@ -289,7 +289,7 @@ struct TraceExplainer {
   /// No device was addressed, and none is that would be.
   private var withoutDevice: Finding {
     if let device = facts.devices.setAside.first(where: { facts.isAddressed($0.binding) }) {
-      return TraceWords.setAside(device.reason)
+      return TraceWords.setAside(device.reason, by: device.binding.service)
     }
     guard facts.devices.bound.isEmpty, facts.devices.setAside.isEmpty else {
       return TraceWords.otherTopic(facts.topic ?? "")
@@ -304,51 +304,56 @@ struct TraceExplainer {
       let note = facts.note(of: device.binding)
       return TracedDevice(
         state: .bound, binding: device.binding, since: device.boundAt,
-        finding: note.map { of($0) } ?? silent(device), at: note?.at, sends: note?.sends)
+        finding: note.map { of($0, device.binding) } ?? silent(device), at: note?.at,
+        sends: note?.sends)
     }
       + facts.devices.setAside.map { device in
         let note = facts.note(of: device.binding)
         return TracedDevice(
           state: .setAside, binding: device.binding, since: device.setAsideAt,
-          finding: note.map { of($0) } ?? TraceWords.setAside(device.reason),
+          finding: note.map { of($0, device.binding) }
+            ?? TraceWords.setAside(device.reason, by: device.binding.service),
           at: note?.at, sends: note?.sends)
       }
       + facts.notesOfOthers.map { note in
         TracedDevice(
-          state: .gone, binding: nil, since: nil, finding: of(note), at: note.at,
+          state: .gone, binding: nil, since: nil, finding: of(note, nil), at: note.at,
           sends: note.sends)
       }
   }
 
   /// A push that waited when its segment was settled has its outcome once all is over.
-  private func of(_ note: TracedPush) -> Finding {
+  private func of(_ note: TracedPush, _ binding: Binding?) -> Finding {
     note.word == "waiting" && (status.state == .done || status.state == .expired)
-      ? TraceWords.notKeptAtAll : TraceWords.of(note)
+      ? TraceWords.notKeptAtAll : TraceWords.of(note, by: binding?.service ?? "the push service")
   }
 
   /// Of a device that is bound, of whose push nothing was noted.
   private func silent(_ device: BoundDevice) -> Finding {
+    let service = device.binding.service
     if let finding = ofEvent { return finding }
-    if let note = facts.userNote { return TraceWords.of(note) }
+    if let note = facts.userNote { return TraceWords.of(note, by: service) }
     if let finding = ofUser { return finding }
     guard facts.isAddressed(device.binding) else { return TraceWords.otherTopic(facts.topic ?? "") }
-    guard facts.outcomes.isSettled else { return unsettled }
+    guard facts.outcomes.isSettled else { return unsettled(service) }
     if let boundAt = device.boundAt, status.startedAt > 0, boundAt > Int64(status.startedAt) {
       return TraceWords.boundLater(
         by: boundAt - Int64(status.startedAt),
         isOver: status.doneAt > 0
-          && boundAt > Int64(status.doneAt))
+          && boundAt > Int64(status.doneAt), service)
     }
     if status.trace.isEmpty { return TraceWords.notKeptAtAll }
-    if status.traceOmitted > 0 { return TraceWords.notKept(omitted: status.traceOmitted) }
-    guard status.trace == OutcomeNotes.Level.failures.rawValue, status.accepted > 0 else {
-      return TraceWords.notAddressed
+    if status.traceOmitted > 0 {
+      return TraceWords.notKept(omitted: status.traceOmitted, by: service)
     }
-    return TraceWords.presumablyAccepted
+    guard status.trace == OutcomeNotes.Level.failures.rawValue, status.accepted > 0 else {
+      return TraceWords.notAddressed(by: service)
+    }
+    return TraceWords.presumablyAccepted(by: service)
   }
 
   /// The segment that the push is in has no end yet.
-  private var unsettled: Finding {
+  private func unsettled(_ service: String) -> Finding {
     let dead = facts.outcomes.deadLetters
     if let segment = facts.segment, dead.contains(segment) {
       return TraceWords.deadLetter("the segment \(segment)")
@@ -360,7 +365,8 @@ struct TraceExplainer {
     case (.running, .cancelled?): return TraceWords.cancelling(status.haltReason)
     case (.running, nil): return TraceWords.running(settled: status.settled, of: status.segments)
     case (.done, _), (.expired, _), (.incomplete, _), (.unknown, _):
-      return facts.segment == nil ? TraceWords.notAddressed : TraceWords.lost
+      return facts.segment == nil
+        ? TraceWords.notAddressed(by: service) : TraceWords.lost
     }
   }
 }
@@ -421,4 +427,9 @@ struct TraceFacts {
   }
 
   func isAddressed(_ binding: Binding) -> Bool { topic == nil || binding.topic == topic }
+}
+
+extension Binding {
+  /// Who delivers to the device, for people.
+  fileprivate var service: String { destination.platform.owner }
 }

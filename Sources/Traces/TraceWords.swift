@@ -5,17 +5,19 @@ import Text
 /// The texts for people: the outcome, and the advice. One place for both, so that the API and the
 /// verb say the same.
 enum TraceWords {
-  static func of(_ note: TracedPush) -> Finding {
+  /// - Parameter service: the push service that the device is of, as "Apple" or "FCM".
+  static func of(_ note: TracedPush, by service: String) -> Finding {
     switch note.word {
     case "accepted":
       return Finding(
-        .accepted, "Apple accepted the push",
-        next: "Apple does not say whether the device showed it: look at the device's notification "
-          + "settings and focus, and give Apple the apns-id")
+        .accepted, "\(service) accepted the push",
+        next: "\(service) does not say whether the device showed it: look at the device's "
+          + "notification settings"
+          + (service == Platform.apns.owner ? " and focus, and give Apple the apns-id" : ""))
     case "waiting": return waiting(sends: note.sends)
     case "expired":
       return Finding(
-        .expired, "the event expired before Apple took the push",
+        .expired, "the event expired before \(service) took the push",
         next: "look at what held the event up (fanfare fanout status), or let such events live "
           + "longer (expires_in)")
     case "cancelled":
@@ -29,7 +31,7 @@ enum TraceWords {
       if let rule = SuppressionRule.allCases.first(where: { $0.name == note.word }) {
         return suppressed(rule)
       }
-      return RejectionWords.of(note.word)
+      return RejectionWords(service: service).of(note.word)
     }
   }
 
@@ -129,8 +131,9 @@ enum TraceWords {
       unreadable > 0
         ? "the user has no device: what stands under the user's bindings is none"
         : "the user has no device",
-      next: "the app binds one at log-in (fanfare device bind); Apple may have called an earlier "
-        + "one gone")
+      next:
+        "the app binds one at log-in (fanfare device bind); the push service may have called an "
+        + "earlier one gone")
   }
 
   static func otherTopic(_ topic: String) -> Finding {
@@ -142,43 +145,49 @@ enum TraceWords {
         + "another kind of token")
   }
 
-  static func setAside(_ reason: String) -> Finding {
+  static func setAside(_ reason: String, by service: String) -> Finding {
     Finding(
       .setAside, reason: reason,
-      "the device was set aside: Apple had called its token \(reason)",
+      "the device was set aside: \(service) had called its token \(reason)",
       next: "the app's next log-in binds it; if the configuration was wrong, fanfare device "
         + "restore gives it back")
   }
 
-  static func boundLater(by milliseconds: Int64, isOver: Bool) -> Finding {
+  static func boundLater(
+    by milliseconds: Int64, isOver: Bool, _ service: String
+  ) -> Finding {
     let later = DurationText.text(.milliseconds(milliseconds))
     return Finding(
       .boundLater,
       "nothing is kept of this device, which was bound, or bound again, \(later) after the event "
         + "began" + (isOver ? ", when that was over" : "")
-        + ": if it was there before, Apple accepted the push; otherwise it came too late",
+        + ": if it was there before, \(service) accepted the push; otherwise it came too late",
       next: "events.trace: all keeps accepted pushes, too, so that the two can be told apart")
   }
 
-  static let notAddressed = Finding(
-    .notAddressed,
-    "nothing was noted for this device, and Apple accepted nothing for it: it was bound, or its "
-      + "owner began to follow, after the followers were read")
+  static func notAddressed(by service: String) -> Finding {
+    Finding(
+      .notAddressed,
+      "nothing was noted for this device, and \(service) accepted nothing for it: it was bound, or "
+        + "its owner began to follow, after the followers were read")
+  }
 
   // MARK: nobody knows
 
-  static let presumablyAccepted = Finding(
-    .presumablyAccepted,
-    "Apple accepted the push, as far as can be told: whatever was not accepted is kept, and "
-      + "nothing is kept of this device",
-    next: "events.trace: all keeps accepted pushes, too; if the user began to follow only later, "
-      + "there was none")
+  static func presumablyAccepted(by service: String) -> Finding {
+    Finding(
+      .presumablyAccepted,
+      "\(service) accepted the push, as far as can be told: whatever was not accepted is kept, and "
+        + "nothing is kept of this device",
+      next: "events.trace: all keeps accepted pushes, too; if the user began to follow only later, "
+        + "there was none")
+  }
 
-  static func notKept(omitted: Int) -> Finding {
+  static func notKept(omitted: Int, by service: String) -> Finding {
     Finding(
       .notKept,
-      "nothing is kept of this device, and \(omitted) pushes of the event are not kept: Apple "
-        + "accepted it, or it is one of them",
+      "nothing is kept of this device, and \(omitted) pushes of the event are not kept: "
+        + "\(service) accepted it, or it is one of them",
       next: "fanfare fanout status shows what became of all; events.trace_maximum says how many "
         + "are kept")
   }
@@ -225,51 +234,66 @@ enum TraceWords {
 }
 
 /// The meaning of a rejection, by its reason, and the advice.
-enum RejectionWords {
-  static func of(_ reason: String) -> Finding {
+struct RejectionWords {
+  /// The push service that rejected it, for people.
+  let service: String
+
+  func of(_ reason: String) -> Finding {
     Finding(.rejected, reason: reason, explanation(of: reason), next: next(after: reason))
   }
 
-  private static func explanation(of reason: String) -> String {
+  private func explanation(of reason: String) -> String {
     switch reason {
-    case "Unregistered", "ExpiredToken":
-      "Apple says that the token is gone: the app was deleted from the device, or got another token"
+    case "Unregistered", "ExpiredToken", "UNREGISTERED":
+      "\(service) says that the token is gone: the app was deleted from the device, or has another"
     case "BadDeviceToken":
-      "Apple says that the token is none, or not of this environment"
-    case "DeviceTokenNotForTopic": "Apple says that the token is not for this topic"
-    case "PayloadTooLarge", "Unrenderable": "the payload does not fit into what Apple takes"
+      "\(service) says that the token is none, or not of this environment"
+    case "DeviceTokenNotForTopic": "\(service) says that the token is not for this topic"
+    case "SENDER_ID_MISMATCH": "FCM says that the token is of another Firebase project"
+    case "INVALID_ARGUMENT": "FCM says that the token, or the message, is not valid"
+    case "DEVICE_QUOTA_EXCEEDED":
+      "FCM said again and again that this device gets too many messages"
+    case "PayloadTooLarge", "Unrenderable": "the payload does not fit into what \(service) takes"
     case "NoRoute": "no credentials are configured for the app, or no server for the environment"
     case "Unanswered":
-      "the push was sent, and Apple never answered: the device may have got it"
+      "the push was sent, and \(service) never answered: the device may have got it"
     case "Unwritable": "the push had to wait, and Kafka took no record with it"
-    case "ProxyAnswered": "a proxy on the way to Apple answered, and not Apple"
-    case "TooManyRequests": "Apple said again and again that this device gets too many pushes"
+    case "ProxyAnswered": "a proxy on the way to \(service) answered, and not \(service)"
+    case "TooManyRequests": "\(service) said again and again that this device gets too many pushes"
     case "BadCertificate", "BadCertificateEnvironment", "ExpiredProviderToken", "Forbidden",
       "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken",
-      "BadEnvironmentKeyIdInToken", "TooManyProviderTokenUpdates":
-      "Apple did not take our credentials (\(reason))"
-    case "InternalServerError", "ServiceUnavailable", "Shutdown", "IdleTimeout":
-      "Apple could not take the push, however often it was sent (\(reason))"
+      "BadEnvironmentKeyIdInToken", "TooManyProviderTokenUpdates", "UNAUTHENTICATED",
+      "PERMISSION_DENIED", "NOT_FOUND", "THIRD_PARTY_AUTH_ERROR":
+      "\(service) did not take our credentials (\(reason))"
+    case "InternalServerError", "ServiceUnavailable", "Shutdown", "IdleTimeout", "INTERNAL",
+      "UNAVAILABLE", "QUOTA_EXCEEDED":
+      "\(service) could not take the push, however often it was sent (\(reason))"
     case "TopicDisallowed", "BadTopic", "MissingTopic":
-      "Apple does not let us send to this topic (\(reason))"
+      "\(service) does not let us send to this topic (\(reason))"
     default:
-      "Apple rejected the push (\(reason))"
+      "\(service) rejected the push (\(reason))"
     }
   }
 
-  private static func next(after reason: String) -> String {
+  private func next(after reason: String) -> String {
     switch reason {
-    case "Unregistered", "ExpiredToken":
+    case "Unregistered", "ExpiredToken", "UNREGISTERED":
       "nothing: it is taken out unless it was bound since; the app binds a token at its next start"
     case "BadDeviceToken":
       "see that the device is bound with the environment that its build was signed for; then "
         + "fanfare device restore"
     case "DeviceTokenNotForTopic":
       "see that the device is bound with its app's topic; then fanfare device restore"
+    case "SENDER_ID_MISMATCH":
+      "see that the app is of the project in fcm.service_account_file; then fanfare device restore"
+    case "INVALID_ARGUMENT": "look at the worker's log, and at the template's section fcm"
+    case "DEVICE_QUOTA_EXCEEDED": "send this user fewer events (rules.events_per_hour)"
     case "PayloadTooLarge", "Unrenderable":
       "let the template shorten a text (docs/templates.md), or send less"
-    case "NoRoute": "name the app in apns.apps, or set apns.key_file; fanfare check"
-    case "Unanswered": "nothing; if there are many, look at the network to Apple"
+    case "NoRoute":
+      "name the app in apns.apps, or set apns.key_file; for Android set fcm.service_account_file; "
+        + "fanfare check"
+    case "Unanswered": "nothing; if there are many, look at the network to \(service)"
     case "Unwritable":
       "let Kafka take larger records (kafka.maximum_event_bytes, max.message.bytes)"
     case "ProxyAnswered": "look at apns.*.host and at what is in between: the log has the status"
@@ -277,10 +301,12 @@ enum RejectionWords {
     case "BadCertificate", "BadCertificateEnvironment", "ExpiredProviderToken", "Forbidden",
       "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken",
       "BadEnvironmentKeyIdInToken", "TooManyProviderTokenUpdates", "TopicDisallowed", "BadTopic",
-      "MissingTopic":
+      "MissingTopic", "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND",
+      "THIRD_PARTY_AUTH_ERROR":
       "mend the credentials of the app: fanfare check and fanfare send say what is wrong"
-    case "InternalServerError", "ServiceUnavailable", "Shutdown", "IdleTimeout":
-      "nothing; look at Apple's system status if there are many"
+    case "InternalServerError", "ServiceUnavailable", "Shutdown", "IdleTimeout", "INTERNAL",
+      "UNAVAILABLE", "QUOTA_EXCEEDED":
+      "nothing; look at \(service)'s system status if there are many"
     case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders",
       "InvalidPushType", "MissingDeviceToken", "PayloadEmpty", "BadPath", "MethodNotAllowed",
       "Other":

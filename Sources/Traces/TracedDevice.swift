@@ -22,7 +22,7 @@ package struct TracedDevice: Sendable, Equatable {
 
   /// The `apns-id` of its push of an event, by which Apple knows it; nil where none was sent.
   package func apnsID(of event: String) -> String? {
-    guard let binding, sends != 0 else { return nil }
+    guard let binding, binding.destination.platform == .apns, sends != 0 else { return nil }
     var token = binding.token
     return token.withUTF8 {
       PushIdentifier(

@@ -149,13 +149,13 @@ import Testing
     line.set(outliers: [])
     line.expect(20, ["g10", "b10"])
     #expect(
-      line.queue.sharing(.of(.outlier)).fanOuts == 0 && line.queue.sharing(.of(.large)).fanOuts == 2
+      line.queue.sharing(.outlier).fanOuts == 0 && line.queue.sharing(.large).fanOuts == 2
     )
     line.set(outliers: [bad, good])
     #expect(
-      line.queue.sharing(.of(.outlier)).fanOuts == 2 && line.queue.sharing(.of(.large)).fanOuts == 0
+      line.queue.sharing(.outlier).fanOuts == 2 && line.queue.sharing(.large).fanOuts == 0
     )
-    #expect(line.queue.sharing(.of(.outlier)).fresh == line.queue.count && line.queue.oldest == nil)
+    #expect(line.queue.sharing(.outlier).fresh == line.queue.count && line.queue.oldest == nil)
   }
 
   @Test func whoseLastPushLeavesMakesRoomForTheNext() {
@@ -170,7 +170,7 @@ import Testing
       while line.queue.count > left / 3, line.queue.next() != nil {}
     }
     while line.queue.next() != nil {}
-    #expect(line.queue.count == 0 && line.queue.sharing(.of(.small)).fanOuts == 0)
-    #expect(line.queue.sharing(.of(.large)).fanOuts == 0 && line.queue.oldest == nil)
+    #expect(line.queue.count == 0 && line.queue.sharing(.small).fanOuts == 0)
+    #expect(line.queue.sharing(.large).fanOuts == 0 && line.queue.oldest == nil)
   }
 }

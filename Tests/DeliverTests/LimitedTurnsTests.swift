@@ -84,11 +84,11 @@ import Testing
   @Test mutating func whatWaitsForALimitHasARoomOfItsOwn() {
     append(50, limited, at: 7)
     append(5, free, at: 9)
-    #expect(queue.oldest == 7 && queue.sharing(.of(.large)).fresh == 55)
+    #expect(queue.oldest == 7 && queue.sharing(.large).fresh == 55)
     limit.grant(1)
     _ = send(1)
     limit.lack()
     #expect(queue.oldest == 9)
-    #expect(queue.sharing(.of(.large)).fanOuts == 1 && queue.sharing(.limited).fanOuts == 1)
+    #expect(queue.sharing(.large).fanOuts == 1 && queue.sharing(nil).fanOuts == 1)
   }
 }

@@ -180,7 +180,7 @@ import Testing
   @Test func eachAnswerHasASeries() {
     var counts = AnswerCounts()
     #expect(WorkerMetrics.answerSeries(counts).map(\.labels) == [["200", ""]])
-    counts.accept(1)
+    counts.accepted += 1
     counts.refuse(.init(status: 410, reason: .unregistered))
     counts.refuse(.init(status: 502, reason: nil))
     counts.refuse(.init(status: 502, reason: nil))

@@ -70,8 +70,9 @@ final class DeviceRoutes {
     _ request: APIRequest, on platform: Platform
   ) async throws(Problem) -> APIResponse {
     try request.allowArguments([])
-    let known = ["topic", "replaces", "bound_at_ms"]
-    let body = try request.object(platform == .apns ? known + ["environment"] : known)
+    let known: Set = ["topic", "replaces", "bound_at_ms"]
+    let body = try request.object(
+      platform == .apns ? known.union(["environment"]) : known)
     let user = request["user"]
     let topic = try body.required("topic")
     let environment = platform == .apns ? try body.text("environment") : nil

@@ -32,8 +32,8 @@ enum FCMAnswers {
     return byStatus
   }
 
-  /// Of answers that name nothing else, HTML and empty ones among them. What HTTP lets a client send
-  /// again is sent again (RFC 9110, sections 15.5 and 15.6; RFC 8470 for 425).
+  /// Of answers that name nothing else, HTML and empty ones among them. What HTTP lets a client
+  /// send again is sent again (RFC 9110, sections 15.5 and 15.6; RFC 8470 for 425).
   private static func disposition(status: Int) -> Disposition {
     switch status {
     case 400: .rejectAndAlert(.invalidArgument)
@@ -63,7 +63,8 @@ enum FCMAnswers {
   static func subject(of reason: RejectionReason) -> RetrySubject? {
     switch reason {
     case .deviceQuotaExceeded: .device
-    case .quotaExceeded, .unavailable, .internal, .unanswered, .proxyAnswered: .server
+    case .quotaExceeded, .unavailable, .internal, .unanswered, .proxyAnswered:
+      .server
     default: nil
     }
   }

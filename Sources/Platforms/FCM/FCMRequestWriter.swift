@@ -125,8 +125,8 @@ final class FCMHeaders {
   }
 }
 
-/// The bodies of the requests in flight, each in memory of its slot, which grows to the largest that
-/// the slot has held: an idle slot takes none, and a push seldom allocates.
+/// The bodies of the requests in flight, each in memory of its slot, which grows to the largest
+/// that the slot has held: an idle slot takes none, and a push seldom allocates.
 final class SlotBodies {
   private let slots: UnsafeMutableBufferPointer<UnsafeMutableRawBufferPointer>
   /// Sizes are multiples of it.

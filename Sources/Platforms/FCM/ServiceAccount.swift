@@ -50,7 +50,7 @@ package struct ServiceAccount: Sendable {
     let type = try text("type")
     guard type == "service_account" else {
       throw ServiceAccountError(
-        "type is \(JSONString.quoted(String(type.prefix(40)))): a key of a service account is needed"
+        "type is \(JSONString.quoted(String(type.prefix(40)))), and must be service_account"
       )
     }
     projectID = try text("project_id")

@@ -5,8 +5,8 @@ import Text
 /// From where access tokens come.
 package enum TokenOrigin: Sendable {
   case account(ServiceAccount)
-  /// The metadata server of Google's machines and clusters, by host and port: it knows their service
-  /// account.
+  /// The metadata server of Google's machines and clusters, by host and port: it knows their
+  /// service account.
   case metadata(host: String)
   /// A file that holds a token, which others keep fresh.
   case file(path: String)

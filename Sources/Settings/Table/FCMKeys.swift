@@ -8,7 +8,7 @@ extension SettingTable {
     .path(
       "fcm.token_file", \.fcm.tokenFile, example: "/run/secrets/fcm-access-token",
       "A file that holds an access token, instead of a service account. Something else must "
-        + "replace it before the token expires; it is read again at least every minute."),
+        + "replace it 10 min before the token expires: it is read again every 5 min."),
     .text(
       "fcm.project", \.fcm.project, example: "example-live", .any,
       "The id of the Firebase project. It is not needed with a service account of that project."),
