@@ -127,6 +127,9 @@ let platforms: [Target] = [
   platform(
     "FCM", ["Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
   platform("Legacy", ["APNs", "Deliver", "EventLoop", "Model", "Text", "Transport"]),
+  platform(
+    "WebPush",
+    ["Deliver", "HTTP2", "JSON", "Model", "Text", "Threads", "TLS", "Transport"]),
 ]
 
 let rooms: [Target] = [
@@ -396,6 +399,7 @@ let testTargets: [Target] = [
       "Transport",
     ]),
   tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text"]),
+  tests("WebPushTests", ["Deliver", "Fixtures", "HTTP2", "Model", "Text", "TLS", "WebPush"]),
   tests(
     "FCMTests", ["Deliver", "FCM", "Fixtures", "HTTP2", "JSON", "Model", "Text", "Threads", "TLS"]),
   tests(

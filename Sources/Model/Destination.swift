@@ -60,6 +60,14 @@ package struct Platform: Sendable, Equatable {
       "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND",
     ])
 
+  /// RFC 8030; a token is the URL of a subscription's push resource.
+  package static let webpush = Platform(
+    name: "webpush", tokens: .opaque(maximumBytes: 2048),
+    reasons: [
+      "Gone", "NotFound", "PayloadTooLarge", "TooManyRequests", "BadCredentials",
+      "CredentialsMismatch", "BadRequest", "ServerError", "ServiceUnavailable", "Redirected",
+    ])
+
   /// Who runs it, for messages.
   package var owner: String { self == .apns ? "Apple" : "FCM" }
 

@@ -10,6 +10,9 @@ package final class PushBatch {
     /// 36 characters; the same on every try, also after a crash.
     package var apnsID: ByteSlice
     package var destination: Destination
+    /// The subscription's public key (65 bytes) and secret (16 bytes), then the id of the key that
+    /// it was made with; empty but for Web Push.
+    package var keys = ByteSlice(offset: 0, count: 0)
     /// The history from earlier tries in other segments; empty but for stragglers.
     package var history = PushHistory()
     fileprivate var isSettled = false

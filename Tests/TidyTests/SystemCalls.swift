@@ -21,6 +21,8 @@ struct SystemCalls {
     "Sources/Bindings/Kafka/KafkaProducer.swift": "librdkafka's producer wants to be polled",
     "Sources/Bindings/Transport/NameResolver.swift": "getaddrinfo blocks",
     "Sources/Bindings/TLS/SecretDigest.swift": "secrets by chance",
+    "Sources/Bindings/TLS/P256KeyPair.swift": "keys and salts by chance",
+    "Sources/Platforms/WebPush/MessageEncryption.swift": "hashes that no stranger can foresee",
     "Sources/Bindings/TLS/ThrowAwayAuthority.swift": "certificates that are valid from now on",
     // Chance that nobody sees: a hash of bytes that never leaves its table, or its file.
     "Sources/Stages/Expand/SeenUsers.swift": "hashes that no stranger can foresee",

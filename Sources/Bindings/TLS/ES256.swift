@@ -30,6 +30,41 @@ package final class ES256Key: @unchecked Sendable {
     try checkHalves()
   }
 
+  /// - Parameter privateKey: 32 bytes, the most significant first, as key pairs for Web Push are
+  ///   handed out.
+  package convenience init(privateKey: [UInt8]) throws(TLSError) {
+    OpenSSLStart.once()
+    ERR_clear_error()
+    // OpenSSL reads numbers that are no key of the curve.
+    _ = try P256KeyPair(privateKey: privateKey)
+    // RFC 5915, section 3: an ECPrivateKey of version 1 on prime256v1, without the public half,
+    // which OpenSSL computes.
+    let der: [UInt8] =
+      [0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20] + privateKey
+      + [0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+    let read = der.withUnsafeBufferPointer { bytes in
+      var cursor = bytes.baseAddress
+      return d2i_PrivateKey(EVP_PKEY_EC, nil, &cursor, bytes.count)
+    }
+    guard let read else {
+      throw TLSError(.badKey, "the private key is not one of the curve P-256")
+    }
+    self.init(owning: read)
+    try checkHalves()
+  }
+
+  /// The public half as a point that is not compressed: 65 bytes, the first of them 4.
+  package func publicPoint() throws(TLSError) -> [UInt8] {
+    ERR_clear_error()
+    var start: UnsafeMutablePointer<UInt8>?
+    let count = EVP_PKEY_get1_encoded_public_key(handle, &start)
+    defer { CRYPTO_free(start, nil, 0) }
+    guard let start, count == P256KeyPair.pointBytes, start.pointee == 4 else {
+      throw TLSError(.badKey, "the key's public half cannot be written as a point")
+    }
+    return Array(UnsafeBufferPointer(start: start, count: count))
+  }
+
   /// A file can hold a private half and the public half of another key. OpenSSL reads and uses it,
   /// and what it signs nobody can verify: better known at the start than by Apple's 403.
   private func checkHalves() throws(TLSError) {

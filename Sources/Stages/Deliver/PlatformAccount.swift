@@ -108,11 +108,14 @@ package struct PlatformAnswer: Sendable {
   package let body: [UInt8]
   /// It was read to its end.
   package let isWhole: Bool
+  /// The text of a header field that the platform asked to keep.
+  package let detail: String?
 
-  package init(status: Int, body: [UInt8], isWhole: Bool) {
+  package init(status: Int, body: [UInt8], isWhole: Bool, detail: String? = nil) {
     self.status = status
     self.body = body
     self.isWhole = isWhole
+    self.detail = detail
   }
 }
 
