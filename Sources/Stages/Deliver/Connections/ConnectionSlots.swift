@@ -96,8 +96,9 @@ package struct ConnectionSlot {
   /// Its last connection carried enough to be replaced at once: a server that ends connections
   /// after some requests, and is in good order, sets the pace.
   private(set) var isEarned = false
-  /// Connections in a row that carried too little, or were asked for calm.
   private var failures = 0
+  /// Requests for calm are no failures: after them a failure would be waited out for longer.
+  private var calms = 0
   /// A server that closes what is idle is in good order: this slows down only what nobody needs.
   private var idleCloses = 0
 
@@ -121,7 +122,7 @@ package struct ConnectionSlot {
   private static let longestAfterSome: Duration = .seconds(5)
 
   /// The cause of its failures was not the server: probes, bad tokens, or old credentials.
-  mutating func forgive() { failures = 0 }
+  mutating func forgive() { (failures, calms) = (0, 0) }
 
   /// Its next connection is about to be opened: nothing is waited for any more.
   mutating func begin() {
@@ -151,8 +152,8 @@ package struct ConnectionSlot {
       let missing = Self.usefulPushes - pushes
       return min(delay, Self.longestAfterSome / Self.usefulPushes * missing)
     case .calm:
-      failures += 1
-      return min(retry.backOff(tries: failures, chance: chance), Self.longestAfterSome)
+      calms += 1
+      return min(retry.backOff(tries: calms, chance: chance), Self.longestAfterSome)
     case .idle:
       forgive()
       idleCloses += 1
