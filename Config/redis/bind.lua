@@ -23,10 +23,6 @@ local prefix, token = string.match(owner_key or '', '^([^{}]*){t:([!-z|~]+)}$')
 if not token or #token > 4096 then
   return refuse('the key must be <prefix>{t:<token>}, the token without blanks and braces')
 end
-local is_hex = not string.find(token, '[^0-9a-f]')
-if environment ~= 'fcm' and (not is_hex or #token % 2 ~= 0 or #token > 512) then
-  return refuse('the key must be <prefix>{t:<token>}, the token in lower-case hex')
-end
 if verb ~= 'bind' and verb ~= 'unbind' then return refuse('bind or unbind?') end
 if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]') then
   return refuse('a user id must be 1 to 128 bytes without control characters and braces')
@@ -36,6 +32,10 @@ local starts = {
 }
 if not starts[environment or ''] then
   return refuse('the environment must be production, sandbox or fcm')
+end
+local is_hex = not string.find(token, '[^0-9a-f]')
+if environment ~= 'fcm' and (not is_hex or #token % 2 ~= 0 or #token > 512) then
+  return refuse('the key must be <prefix>{t:<token>}, the token in lower-case hex')
 end
 if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
   return refuse('the topic must be letters, digits, dots and hyphens')

@@ -11,8 +11,8 @@ import Text
 import Threads
 import Transport
 
-/// The service account, or the file of a token, that `fcm` leads to, now and whenever another is put
-/// in its place.
+/// The service account, or the file of a token, that `fcm` leads to, now and whenever another is
+/// put in its place.
 package final class FCMCredentialFiles: Sendable {
   package let account: FCMCredentials
 
@@ -193,12 +193,14 @@ extension FCMCredentialFiles {
     case unreachable(String)
   }
 
+  /// Between two looks whether the token is there.
+  private static let interval: Duration = .milliseconds(50)
+
   /// Gets an access token and shows it to FCM (`validate_only`: nothing is delivered).
   /// - Parameter target: `DeliverOptions.routes` of FCM.
   package func ask(_ target: RouteTarget, timeout: Duration) async -> Verdict {
-    let end = ContinuousClock.now + timeout
     var problem = "no access token within \(DurationText.text(timeout))"
-    while ContinuousClock.now < end {
+    for _ in 0..<max(1, Int(timeout / Self.interval)) {
       do throws(CredentialProblem) {
         let token = try tokens.token(now: WallClock.nowMilliseconds())
         return await ask(
@@ -207,7 +209,7 @@ extension FCMCredentialFiles {
         problem = error.reason
         if !error.mayEndAtOnce { return .refused(problem) }
       }
-      try? await Task.sleep(for: .milliseconds(50))
+      try? await Task.sleep(for: Self.interval)
     }
     return .refused(problem)
   }

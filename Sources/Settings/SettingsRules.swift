@@ -232,7 +232,7 @@ struct SettingsRules {
       let keys = ("fcm.token_file", "fcm.service_account_file")
       layers.add(
         .problem, later(keys.0, keys.1, layers), key: keys.0,
-        "cannot be set together with \(keys.1): one of them says who we are")
+        "does not go with \(keys.1): one of them says who we are")
     }
     if fcm.tokenFile != nil, fcm.project == nil {
       layers.add(

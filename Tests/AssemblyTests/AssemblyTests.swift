@@ -61,6 +61,7 @@ import Transport
       if key.path.hasSuffix("password_file") { continue }
       // In the place of a key, or of host and port: they have tests of their own.
       if key.path.hasPrefix("apns.certificate_") || key.path == "apns.apps" { continue }
+      if key.path == "fcm.service_account_file" { continue }
       if key.path == "redis.tls.certificate_file" || key.path == "redis.tls.key_file" { continue }
       if key.path == "redis.cluster" || key.path.hasPrefix("redis.sentinel.") { continue }
       #expect(layers.source(of: key.path) != .builtIn, "\(key.path)")
@@ -165,10 +166,14 @@ import Transport
       deliver.routes.mapValues(\.endpoint) == [
         .production: Endpoint(host: "production.example", port: 2001),
         .sandbox: Endpoint(host: "sandbox.example", port: 2002),
+        .fcm: Endpoint(host: "fcm.example", port: 2008),
       ])
+    let android = deliver.routes[.fcm]?.connections
+    #expect(android?.usual == 3 && android?.most == 9 && android?.streams == 99)
     let proxy = HTTPProxy(
       endpoint: Endpoint(host: "proxy.example", port: 2007), username: "pu", password: "pp")
-    #expect(deliver.routes.values.map(\.proxy) == [proxy, proxy])
+    #expect(deliver.routes[.production]?.proxy == proxy && deliver.routes[.sandbox]?.proxy == proxy)
+    #expect(deliver.routes[.fcm]?.proxy == nil)
     #expect(try Assembly.deliverRoutes(.defaults).values.map(\.proxy) == [nil, nil])
     #expect(deliver.connectionsPerRoute == 12 && deliver.mostConnectionsPerRoute == 14)
     #expect(deliver.streamsPerConnection == 113 && deliver.readyPushes == 114)
@@ -184,8 +189,8 @@ import Transport
     let yaml = SampleConfiguration.yaml.replacing(", interface: binary", with: "")
       .replacing(host, with: host + ", interface: binary")
     let routes = try Assembly.deliverRoutes(settings(yaml))
-    #expect(routes.count == 2)
-    for (environment, route) in routes {
+    #expect(routes.count == 3)
+    for (environment, route) in routes where environment.platform == .apns {
       let isLegacy = environment.name == legacy
       #expect(route.interface?.silence == (isLegacy ? .seconds(4) : nil))
       // A gateway of that time agrees on no protocol.

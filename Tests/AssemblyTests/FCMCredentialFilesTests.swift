@@ -60,7 +60,7 @@ import Transport
   @Test func aFileThatIsNoAccountIsNamed() throws {
     #expect(refusal(settings("none.json"))?.hasPrefix("fcm.service_account_file: ") == true)
     try directory.write(#"{"type":"authorized_user"}"#, to: "user.json")
-    #expect(refusal(settings("user.json"))?.contains("a key of a service account") == true)
+    #expect(refusal(settings("user.json"))?.contains("must be service_account") == true)
     try write("odd.json", project: "a/b")
     #expect(refusal(settings("odd.json"))?.contains("no id of a project") == true)
     var token = settings(token: "t")

@@ -65,6 +65,8 @@ enum SampleConfiguration {
       connect_timeout: 16s
       ping_interval: 17m
       retry: { initial: 118ms, maximum: 19s }
+    fcm: { host: fcm.example, port: 2008, ca_file: apns.pem, token_file: token, project: p-1,
+      connections_per_lane: 3, connections_per_lane_maximum: 9, streams_per_connection: 99 }
     lanes:
       count: 20
       segments_per_lane: 21

@@ -113,7 +113,7 @@ import Testing
     try redis.cli(
       "SADD", "ffd:{u:u1}:bindings", "apns:production:com.example.live:ab12",
       "apns:prod:com.example.live:ab12", "apns:sandbox:com.example.live:xyz",
-      "fcm:production:com.example.live:ab12", "apns:production:com.example.other:ab12")
+      "gcm:production:com.example.live:ab12", "apns:production:com.example.other:ab12")
     let outcome = try Command.run(
       "render", file, "--user", "u1", "--json", "--set", "redis.port=\(redis.port)")
     #expect(outcome.code == 0, "\(outcome.text)")

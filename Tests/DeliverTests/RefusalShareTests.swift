@@ -81,8 +81,8 @@ import Text
 
   @Test func whereNearlyAllAreRefusedItSaysNothing() {
     var share = RefusalShare()
-    for _ in 0..<90 { share.refused(isFirstTry: true) }
-    share.accepted(10, firsts: 10, refusals: 0)
+    for _ in 0..<95 { share.refused(isFirstTry: true) }
+    share.accepted(5, firsts: 5, refusals: 0)
     #expect(share.weight == 0)
     // Nor does it where nothing is known.
     #expect(RefusalShare().weight < 40)

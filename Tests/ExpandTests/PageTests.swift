@@ -87,7 +87,7 @@ import Testing
       "", "apns", "apns:production", "apns:production:\(app)", member(""), member("a"),
       member("abc"), member("ag"), member("aa\n"), member("aa "), member("../aa"),
       member("aa:bb"), member("aa", environment: "Production"), member("aa", topic: "a b"),
-      member("aa", topic: ""), member(String(repeating: "a", count: 514)), "fcm:x:y:aa",
+      member("aa", topic: ""), member(String(repeating: "a", count: 514)), "gcm:x:y:aa",
       "apns:production:\(app):aa\r\nx: y", "\u{0}", String(repeating: "x", count: 100_000),
     ]
     let reading = try await read(

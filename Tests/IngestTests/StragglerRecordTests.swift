@@ -26,6 +26,8 @@ import Testing
     decoded(Array("{\"event\":\(sampleText),\"segments\":64,\(members)}".utf8))
   }
 
+  private static let tooLong = String(repeating: "a", count: Binding.maximumMemberBytes + 1)
+
   @Test func pushesComeBackWithTheirHistories() throws {
     let pushes = [
       push(1), push(2, PushHistory(tries: 9, losses: 2, refusals: 1, mayHaveArrived: true)),
@@ -110,7 +112,7 @@ import Testing
     named(#"[["a\u0000b","apns:production:a.b:1",1,0,0,false]]"#),
     named(#"[["u1",null,1,0,0,false]]"#), named(#"[["u1","a b",1,0,0,false]]"#),
     named(#"[["u1","é",1,0,0,false]]"#),
-    named(#"[["u1","\#(String(repeating: "a", count: 1000))",1,0,0,false]]"#),
+    named(#"[["u1","\#(tooLong)",1,0,0,false]]"#),
     named(#"[["u1","apns:production:a.b:1",-1,0,0,false]]"#),
     named(#"[["u1","apns:production:a.b:1",1,-1,0,false]]"#),
     named(#"[["u1","apns:production:a.b:1",1,0,-1,false]]"#),

@@ -37,7 +37,7 @@ import Testing
     segment.straggling(
       destinations.enumerated().map { index, destination in
         Straggler(
-          user: "u\(index)", member: "apns:\(destination.name):a.b:00ab", history: PushHistory())
+          user: "u\(index)", member: destination.memberPrefix + "a.b:00ab", history: PushHistory())
       }, number: 1)
   }
 

@@ -33,11 +33,17 @@ import Testing
       try Self.message(
         """
         payload:
-          aps: {alert: a}
+          aps:
+            alert: a
           n: 7
           b: true
           gone: null
-          deep: {er: {est: x}, list: [1, "two", {three: 3}]}
+          deep:
+            er:
+              est: x
+            list:
+              - 1
+              - "two"
           viewers: "{{number data.viewers|5}}"
           badge: "{{recipient.badge}}"
         """, ["badge": "12"]))
@@ -45,14 +51,14 @@ import Testing
     let data = try #require(json["data"]?.object)
     #expect(
       data.members.map { "\($0.name)=\($0.value.string ?? "?")" } == [
-        "n=7", "b=true", "deep.er.est=x", "deep.list.0=1", "deep.list.1=two",
-        "deep.list.2.three=3", "viewers=5", "badge=12",
+        "n=7", "b=true", "deep.er.est=x", "deep.list.0=1", "deep.list.1=two", "viewers=5",
+        "badge=12",
       ])
   }
 
   @Test func aBackgroundPushIsDataAlone() throws {
     let message = try Self.message(
-      "push_type: background\npriority: 5\npayload:\n  aps: {content-available: 1}\n  id: x")
+      "push_type: background\npriority: 5\npayload:\n  aps:\n    content-available: 1\n  id: x")
     #expect(message == #"{"android":{"priority":"NORMAL"},"data":{"id":"x"}}"#)
   }
 
@@ -63,9 +69,14 @@ import Testing
 
           fcm:
             priority: normal
-            notification: {title: "{{text.title}}!", image: "https://a.b/{{streamer.id}}.png"}
-            android_notification: {channel_id: live, tag: one}
-            data: {go: "{{stream.id}}"}
+            notification:
+              title: "{{text.title}}!"
+              image: "https://a.b/{{streamer.id}}.png"
+            android_notification:
+              channel_id: live
+              tag: one
+            data:
+              go: "{{stream.id}}"
           """))
     #expect(
       message
@@ -75,22 +86,23 @@ import Testing
   }
 
   @Test(arguments: [
-    ("fcm: 1", "fcm must be a map"), ("fcm: {priority: 10}", "fcm.priority must be high or normal"),
-    ("fcm: {token: x}", "unknown key 'token'"),
-    ("fcm: {notification: {sound: x}}", "FCM has no fcm.notification.sound"),
-    ("fcm: {android_notification: {ttl: 1}}", "FCM has no fcm.android_notification.ttl"),
-    ("fcm: {data: text}", "fcm.data must be a map"),
-    ("fcm: {data: {x: \"{{text.nowhere}}\"}}", "there is no text 'nowhere'"),
+    ("fcm: 1", "fcm must be a map"),
+    ("fcm:\n  priority: 10", "fcm.priority must be high or normal"),
+    ("fcm:\n  token: x", "unknown key 'token'"),
+    ("fcm:\n  notification:\n    sound: x", "FCM has no fcm.notification.sound"),
+    ("fcm:\n  android_notification:\n    ttl: 1", "FCM has no fcm.android_notification.ttl"),
+    ("fcm:\n  data: text", "fcm.data must be a map"),
+    ("fcm:\n  data:\n    x: \"{{text.nowhere}}\"", "there is no text 'nowhere'"),
     ("push_type: voip\nfcm: {}", "pushes of type voip are Apple's alone"),
   ])
   func aMistakeInTheSectionIsNamed(_ section: String, _ words: String) {
-    let problems = Samples.problems(section + "\npayload:\n  aps: {alert: a}")
+    let problems = Samples.problems(section + "\npayload:\n  aps:\n    alert: a")
     #expect(problems.contains { $0.contains(words) }, "\(problems)")
   }
 
   @Test func aKeyThatFCMKeepsForItselfIsLeftOutWithAWarning() throws {
     let template = try Samples.compile(
-      "payload:\n  aps: {alert: a}\n  from: x\n  google.a: y\n  ok: z")
+      "payload:\n  aps:\n    alert: a\n  from: x\n  google.a: y\n  ok: z")
     #expect(template.warnings.map(\.message).filter { $0.contains("keeps the key") }.count == 2)
     let prepared = try RenderStage(templates: [template]).prepare(Samples.event())
     let message = try prepared.preview(recipient: [:]).messages[1]
@@ -150,7 +162,7 @@ import Testing
 
   @Test func aPayloadThatFitsOnePlatformOnlyIsRejectedOnTheOther() throws {
     let prepared = try Samples.prepare(
-      "payload:\n  aps: {alert: a}\n  x: \"{{recipient.name}}\"\nfcm: {data: {y: z}}")
+      "payload:\n  aps:\n    alert: a\n  x: \"{{recipient.name}}\"\nfcm:\n  data:\n    y: z")
     let tally = SegmentTally()
     let rendering = PageRendering(
       Self.page([.production, .fcm], name: String(repeating: "n", count: 4_090), prepared),

@@ -29,6 +29,7 @@ struct SystemCalls {
     "Sources/Bindings/Redis/RedisScript.swift": "a hash of its source",
     "Sources/Assembly/CertificateCredentials.swift": "the default clock; has the file changed?",
     "Sources/Assembly/ProviderCredentials.swift": "tokens' clock; has the file changed?",
+    "Sources/Assembly/FCMCredentialFiles.swift": "tokens' clock and jitter; has the file changed?",
     // Where a process is put together.
     "Sources/Assembly/Assembly+API.swift": "the API's clock",
     "Sources/Assembly/Assembly.swift":

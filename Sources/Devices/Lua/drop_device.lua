@@ -8,7 +8,7 @@ if problem then return problem end
 local removed = 0
 for index, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
   for _, member in ipairs(redis.call(command, KEYS[index])) do
-    local topic = string.match(member, '^[^:]*:[^:]*:([^:]*):')
+    local topic = topic_of(member)
     if token_of(member) == args.token
         and string.sub(member, 1, #args.prefix) == args.prefix
         and (args.topic == '' or args.topic == topic) then

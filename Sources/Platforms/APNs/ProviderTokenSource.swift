@@ -9,7 +9,7 @@ import Threads
 /// the same way. Apple: "reuse the same token for all of your connections".
 package final class ProviderTokenSource: Sendable {
   /// Lanes read the clock before they ask, and NTP moves it: a time a little before a token's birth
-  /// is not worth another token. A clock that is set to and fro makes no more than one in this time.
+  /// is not worth another token. A clock that is set to and fro makes no more than one in so long.
   private static let clockTolerance: Duration = .seconds(60)
 
   private struct State {

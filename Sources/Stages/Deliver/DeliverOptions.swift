@@ -3,7 +3,7 @@ import Transport
 
 package struct DeliverOptions: Sendable {
   /// Servers answer within some tenths of a second, and a new connection takes less than this.
-  private static let patience: Duration = .seconds(1)
+  private static let answerLimit: Duration = .seconds(1)
   /// Far longer than a server in order takes to answer.
   private static let overdueAfter: Duration = .seconds(5)
   /// A server that is not heard of for so long, though it should answer at once, is away.
@@ -30,7 +30,7 @@ package struct DeliverOptions: Sendable {
   /// connection, credentials. Each keeps a batch in memory; beyond this they leave their segment.
   package var waitingPushes = 8192
   /// Without an open connection for so long, a route is closed: nobody waits for it any more.
-  package var closedAfter = Self.patience
+  package var closedAfter = Self.answerLimit
   /// Connections that are open and take nothing for so long count as none, and probe connections
   /// that cannot be had are not waited for.
   package var stalledAfter: Duration = .seconds(3)
@@ -39,7 +39,7 @@ package struct DeliverOptions: Sendable {
   package var replacedAfter = Self.overdueAfter
   /// An environment whose pushes wait longer than this for a stream is slow: those of other
   /// environments do not wait for it.
-  package var congestedAfter = Self.patience
+  package var congestedAfter = Self.answerLimit
   /// Batches of a lane that wait for a slow environment alone, so that it has its pushes in time.
   /// Half of a lane's slots for segments: the other half is for those who need not wait.
   package var waitersForSlow = 2
@@ -55,7 +55,7 @@ package struct DeliverOptions: Sendable {
   /// A connection that has been quiet for longer is asked for a sign of life before it is sent on.
   package var idleBeforePing: Duration = .nanoseconds(Int64(Evidence.memory))
   /// Without that sign it is replaced after this.
-  package var livenessTimeout = Self.patience
+  package var livenessTimeout = Self.answerLimit
   package var retry = RetryPolicy()
   /// How long nothing is sent for a topic after our credentials were refused for it.
   package var credentialHold: Duration = .seconds(15)

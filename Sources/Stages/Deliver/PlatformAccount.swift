@@ -144,8 +144,8 @@ package struct AnswerMeaning: Sendable {
   }
 }
 
-/// Of whom an answer speaks that asks for another try. After `mostTries` of them the push is rejected
-/// for its reason; one counts the less the more others get the same answer.
+/// Of whom an answer speaks that asks for another try. After `mostTries` of them the push is
+/// rejected for its reason; one counts the less the more others get the same answer.
 package enum RetrySubject: Sendable {
   /// Of the device, unless many devices get it. It counts even while no other answers are known.
   case device

@@ -114,7 +114,7 @@ package final class PageRendering {
       let bindingCount = Int(current.bindingCount)
       if done < bindingCount {
         var rendered = RenderedPayloads()
-        let user = arena.append(page.bytes[current.user])
+        var user: ByteSlice?
         while count < maximumPushes, done < bindingCount {
           let binding = bindings[Int(current.firstBinding) + done]
           done += 1
@@ -124,7 +124,9 @@ package final class PageRendering {
             rendered.select(index) { render(values.row(recipient), Int(index), into: arena) }
           }
           if let payload = rendered.payload {
-            batch.append(user: user, binding: binding, of: page, payload: payload)
+            let name = user ?? arena.append(page.bytes[current.user])
+            user = name
+            batch.append(user: name, binding: binding, of: page, payload: payload)
             count += 1
           } else {
             reject(current, binding)

@@ -1,7 +1,18 @@
 -- `token_of(member)`: the last field of a member, the rest of the text: tokens may hold colons.
--- Only Apple's members have a field for the environment. As `Binding.token(ofMember:)`.
+-- `topic_of(member)`: the field before. Only Apple's members have one for the environment. As
+-- `Binding.token(ofMember:)`.
+local function fields_of(member)
+  if string.sub(member, 1, 5) == 'apns:' then
+    return string.match(member, '^apns:[^:]*:([^:]*):(.*)$')
+  end
+  return string.match(member, '^[^:]*:([^:]*):(.*)$')
+end
+
 local function token_of(member)
-  local pattern = '^[^:]*:[^:]*:(.*)$'
-  if string.sub(member, 1, 5) == 'apns:' then pattern = '^apns:[^:]*:[^:]*:(.*)$' end
-  return string.match(member, pattern) or member
+  local _, token = fields_of(member)
+  return token or member
+end
+
+local function topic_of(member)
+  return (fields_of(member))
 end

@@ -41,8 +41,8 @@ final class FanOutQueue {
     trafficClass = TrafficClass(fanOut, isOutlier: false)
   }
 
-  /// Fan-outs of one share take queue capacity from each other, and from no others. Nil: the share of
-  /// those that a limit of pushes a second holds up.
+  /// Fan-outs of one share take queue capacity from each other, and from no others. Nil: the share
+  /// of those that a limit of pushes a second holds up.
   var share: TrafficClass? { fanOut.isShort ? nil : trafficClass }
 
   /// Pushes that may go now.

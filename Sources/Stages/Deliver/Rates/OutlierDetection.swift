@@ -119,9 +119,11 @@ struct OutlierDetection {
     let before = all.answers
     all.add(failures: failures)
     if all.answers < before {
-      for id in records.keys {
-        records[id]?.ofAll.answers /= 2
-        records[id]?.ofAll.failures /= 2
+      records = records.mapValues { record in
+        var record = record
+        record.ofAll.answers /= 2
+        record.ofAll.failures /= 2
+        return record
       }
     }
     records[ObjectIdentifier(fanOut)]?.ofAll.answers += 1
@@ -140,7 +142,11 @@ struct OutlierDetection {
     let all = records.values.reduce(0) { $0 + $1.failures }
     let own = records.values.reduce(0) { $0 + ($1.isOutlier ? $1.failures : 0) }
     guard Double(own) >= Evidence.nearlyAll * Double(all) else { return false }
-    for id in records.keys { records[id]?.failures = 0 }
+    records = records.mapValues { record in
+      var record = record
+      record.failures = 0
+      return record
+    }
     return true
   }
 

@@ -13,8 +13,8 @@ extension TokenBucket {
     return max(0, Int(tokens))
   }
 
-  /// Pushes have gone, also such as did not ask, as probes do not. No more than those of a round are
-  /// owed.
+  /// Pushes have gone, also such as did not ask, as probes do not. No more than those of a round
+  /// are owed.
   mutating func sent(_ pushes: Int, _ rate: Double) {
     take(Double(pushes), debt: rate * Double(Overload.round) / 1_000_000_000)
   }

@@ -112,7 +112,8 @@ extension Template {
 
   private func distinct(_ words: (Piece) -> String?) -> [String] {
     var found: [String] = []
-    for piece in payloads.flatMap(\.variants).joined() {
+    // The others are made of Apple's.
+    for piece in payloads[0].variants.joined() {
       if let words = words(piece), !found.contains(words) { found.append(words) }
     }
     return found
@@ -171,7 +172,9 @@ struct TemplateCompiler {
     let fcm = FCMPayload(
       apple: payload, pushType: pushType, priority: priority?.value ?? pushType.usualPriority,
       findings: findings)
-    if let tail = fcm.tail(members["fcm"], &payloadReader) {
+    let tail = fcm.tail(members["fcm"], &payloadReader)
+    // What is wrong with Apple's payload need not be said of the other again.
+    if let tail, findings.problems.isEmpty {
       payloads.append(
         Template.Payload(
           platform: .fcm, limit: FCMPayload.limit,

@@ -55,14 +55,7 @@ struct VariantWriter {
     switch payload {
     case .json(let bytes): writer.json(bytes)
     case .value, .collapseID: break  // Written with its key, by the map that it is in.
-    case .quoted(let value):
-      writer.json("\"")
-      switch value.source {
-      case .event(let path): writer.add(.event(path: path, fallback: value.fallbackText))
-      case .recipient(let field):
-        writer.add(.recipient(field: field, fallback: value.fallbackText))
-      }
-      writer.json("\"")
+    case .quoted(let value): writer.text(of: value)
     case .sequence(let parts):
       for part in parts { write(part, locale: locale, of: locales, to: &writer, &missing) }
     case .text(let text, let place, let isShortened):
@@ -182,6 +175,16 @@ struct PieceWriter {
   mutating func text(_ text: String) {
     flushJSON()
     pendingText += text
+  }
+
+  /// A value as a text, whatever its type.
+  mutating func text(of value: TemplateValue) {
+    json("\"")
+    switch value.source {
+    case .event(let path): add(.event(path: path, fallback: value.fallbackText))
+    case .recipient(let field): add(.recipient(field: field, fallback: value.fallbackText))
+    }
+    json("\"")
   }
 
   mutating func add(_ piece: Template.Piece) {
