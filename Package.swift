@@ -159,6 +159,9 @@ let rooms: [Target] = [
     "APNsSimulator",
     ["EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "TLS", "Transport"]),
   room(
+    "FCMSimulator",
+    ["EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "TLS", "Transport"]),
+  room(
     "API",
     [
       "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
@@ -443,6 +446,12 @@ let testTargets: [Target] = [
     "APNsSimulatorTests",
     [
       "APNsSimulator", "EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "Threads", "TLS",
+      "Transport",
+    ]),
+  tests(
+    "FCMSimulatorTests",
+    [
+      "EventLoop", "FCMSimulator", "HTTP2", "JSON", "Telemetry", "Text", "Threads", "TLS",
       "Transport",
     ]),
   tests(

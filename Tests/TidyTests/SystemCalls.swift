@@ -46,6 +46,7 @@ struct SystemCalls {
     // The simulator as a program of its own, and processes on this machine.
     "Sources/APNsSimulator/APNsSimulatorOptions.swift": "the default clock",
     "Sources/APNsSimulator/SimulatorFiles.swift": "the age of files",
+    "Sources/FCMSimulator/FCMSimulatorOptions.swift": "the default clock",
     "Sources/Benchmarks/BenchOptions.swift": "progress that a person sees",
     "Sources/Benchmarks/BenchSender.swift": "measures real time",
     "Sources/Benchmarks/BenchTraffic.swift": "measures real time",
@@ -122,7 +123,7 @@ struct HashOrder {
   /// The rooms whose order of work a world must be able to repeat.
   static let rooms: Set<String> = [
     "Pipeline", "Ingest", "Expand", "Render", "Deliver", "Record", "Redis", "Devices", "Tokens",
-    "APNsSimulator",
+    "APNsSimulator", "FCMSimulator",
   ]
 
   static func violations(in file: SourceFile) -> [Violation] {

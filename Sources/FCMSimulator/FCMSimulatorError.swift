@@ -1,0 +1,21 @@
+/// The reason why the simulator cannot start or take a script.
+package struct FCMSimulatorError: Error, Sendable, CustomStringConvertible {
+  package enum Code: String, Sendable {
+    /// The script or an option is wrong; the message names the place.
+    case badScript, badOption
+    /// The directory, the certificate, the key or the port cannot be had.
+    case cannotStart
+  }
+
+  package let code: Code
+  package let message: String
+  package let cause: String?
+
+  init(_ code: Code, _ message: String, cause: String? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  package var description: String { cause.map { "\(message): \($0)" } ?? message }
+}

@@ -1,0 +1,267 @@
+import HTTP2
+import Text
+import Transport
+
+/// One client's connection: joins transport, HTTP/2 session and the requests that are open.
+/// Confined to the loop; the service keeps it until it has closed.
+final class SimulatedConnection {
+  /// Bytes for the socket beyond which no more frames are made, until it has drained.
+  private static let outputLimit = 256 * 1024
+  private static let excessText = Array("exceeded_max_concurrent_streams".utf8)
+
+  /// Strong, and a ring with the service's table of connections, which `close` and
+  /// `connectionClosed` break.
+  private let service: SimulatorService
+  private let transport: Connection
+  private var session: HTTP2ServerSession?
+  /// By slot.
+  private var requests: [OpenRequest] = []
+  private var limit: StreamLimit
+  /// The access token that the last request came with: it is long, and most bring the same.
+  private var lastAuthorization: [UInt8] = []
+  private var lastBearer: Int?
+  private var mustClose = false
+  private var closesWhenDrained = false
+  /// Microseconds since 1970, read once for all that came in one piece.
+  private var arrival: Int64 = 0
+  /// Monotonic nanoseconds of the last bytes.
+  private(set) var heardAt: UInt64
+  private var messageCount = 0
+  private var lastProcessedStream: Int32 = 0
+  private var goAwayStream: Int32?
+  private var held: [(slot: Int, stream: Int32)] = []
+
+  init(_ service: SimulatorService, _ transport: Connection) throws(HTTP2Error) {
+    self.service = service
+    self.transport = transport
+    heardAt = service.loop.now
+    limit = StreamLimit(announced: service.streamLimit)
+    var options = HTTP2ServerOptions()
+    options.maximumConcurrentStreams = StreamLimit.library
+    session = try HTTP2ServerSession(options: options)
+  }
+
+  func close() {
+    session?.abandon()
+    transport.close()
+    service.remove(self)
+  }
+
+  /// Says goodbye as a server does that wants its memory back; a client that does not take even
+  /// that is closed the next time.
+  func closeBecauseIdle() {
+    guard !closesWhenDrained else { return close() }
+    session?.goAway(lastStreamID: lastProcessedStream, errorCode: HTTP2ErrorCode.noError)
+    flush()
+    closesWhenDrained = true
+    if transport.pendingBytes == 0 { close() }
+  }
+
+  func scriptChanged() {
+    if service.streamLimit != limit.announced {
+      session?.setMaximumConcurrentStreams(service.streamLimit)
+      limit.announce(service.streamLimit)
+    }
+    // No GOAWAY comes any more for which they were held.
+    if service.script.goAwayAfter == nil { answerHeld(below: .max) }
+    flush()
+  }
+
+  /// Puts on the wire what the session has to say.
+  func flush() {
+    guard !mustClose else { return close() }
+    guard let session else { return }
+    do {
+      while transport.pendingBytes < Self.outputLimit, let bytes = try session.nextOutput() {
+        if let settings = limit.firstOutput(bytes) {
+          settings.withUnsafeBytes { transport.write($0) }
+        } else {
+          transport.write(bytes)
+        }
+      }
+    } catch {
+      service.log("closed a connection: \(error)")
+      return close()
+    }
+    if !session.wantsIO {
+      if transport.pendingBytes == 0 { close() } else { closesWhenDrained = true }
+    }
+  }
+
+  /// Gives a request its answer, unless its stream is over.
+  func perform(_ answer: FCMAnswer, slot: Int, stream: Int32) {
+    guard let session, session.stream(of: slot) == stream else { return }
+    switch answer {
+    case .accept:
+      service.heads.accept(session, slot: slot, body: service.acceptance(requests[slot]))
+    case .refuse(let refusal): refuse(slot, refusal)
+    case .expireBearer: refuse(slot, .expiredBearer)
+    case .reset(let code): session.reset(slot: slot, errorCode: code)
+    case .silence: return
+    case .drop: mustClose = true
+    }
+  }
+
+  private func refuse(_ slot: Int, _ refusal: FCMRefusal) {
+    guard let session else { return }
+    service.heads.refuse(
+      session, slot: slot, refusal, nowSeconds: service.options.clock() / 1_000_000)
+  }
+
+  private func ended(_ slot: Int) {
+    let request = requests[slot]
+    guard !request.isRefused else { return }
+    if request.path == .token && request.isPost { return exchange(slot) }
+    messageCount += 1
+    let stream = request.stream
+    if let last = goAwayStream {
+      // Those below the GOAWAY's last stream that come to their end after it.
+      if stream <= last { process(slot, stream) }
+      return
+    }
+    if let limit = service.script.dropAfter, messageCount >= limit {
+      mustClose = true
+      return
+    }
+    guard let limit = service.script.goAwayAfter else { return process(slot, stream) }
+    if messageCount > limit - service.script.goAwayBehind {
+      held.append((slot, stream))
+    } else {
+      process(slot, stream)
+    }
+    if messageCount >= limit { goAway(HTTP2ErrorCode.noError, []) }
+  }
+
+  private func exchange(_ slot: Int) {
+    lastProcessedStream = max(lastProcessedStream, requests[slot].stream)
+    guard let session, let answer = service.exchange(requests[slot]) else { return }
+    service.heads.answer(session, slot: slot, answer)
+  }
+
+  private func process(_ slot: Int, _ stream: Int32) {
+    lastProcessedStream = max(lastProcessedStream, stream)
+    let isSilent = service.script.silentAfter.map { messageCount >= $0 } ?? false
+    let answer = service.decide(requests[slot], isSilent: isSilent, arrival: arrival)
+    let delay = service.nextDelay()
+    if delay == 0 {
+      perform(answer, slot: slot, stream: stream)
+    } else {
+      service.answerLater(
+        DelayedAnswer(connection: self, slot: slot, stream: stream, answer: answer), after: delay)
+    }
+  }
+
+  private func goAway(_ code: UInt32, _ debug: [UInt8]) {
+    let last = lastProcessedStream
+    goAwayStream = last
+    answerHeld(below: last)
+    debug.withUnsafeBytes {
+      session?.goAway(lastStreamID: last, errorCode: code, debug: $0)
+    }
+  }
+
+  /// Those that the client still waits for.
+  private func answerHeld(below last: Int32) {
+    for (slot, stream) in held where stream < last && session?.stream(of: slot) == stream {
+      process(slot, stream)
+    }
+    held = []
+  }
+}
+
+/// Input from the client.
+extension SimulatedConnection {
+  private func hear(_ session: HTTP2ServerSession) {
+    while let heard = session.nextHeard() {
+      switch heard {
+      case .began(let slot, let stream): began(slot, stream)
+      case .field(let slot, let name, let value): take(requests[slot], name, value)
+      case .body(let slot, let bytes): requests[slot].append(bytes)
+      case .ended(let slot): ended(slot)
+      case .closed(let slot, _): if !requests[slot].isRefused { limit.closed() }
+      }
+    }
+  }
+
+  private func began(_ slot: Int, _ stream: Int32) {
+    while requests.count <= slot { requests.append(OpenRequest()) }
+    requests[slot].begin(stream: stream)
+    switch limit.opened() {
+    case .fits:
+      service.counters.mostOpenStreams = max(
+        service.counters.mostOpenStreams, limit.open)
+    case .refuse:
+      requests[slot].isRefused = true
+      session?.reset(slot: slot, errorCode: HTTP2ErrorCode.refusedStream)
+    case .end:
+      requests[slot].isRefused = true
+      guard goAwayStream == nil else { return }
+      service.counters.streamExcesses += 1
+      goAway(HTTP2ErrorCode.protocolError, Self.excessText)
+    }
+  }
+
+  private func take(
+    _ request: OpenRequest, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) {
+    switch name.count {
+    case 5 where name.elementsEqual(":path".utf8): request.path = path(value)
+    case 7 where name.elementsEqual(":method".utf8):
+      request.isPost = value.elementsEqual("POST".utf8)
+    case 12 where name.elementsEqual("content-type".utf8):
+      request.isForm = value.starts(with: "application/x-www-form-urlencoded".utf8)
+    case 13 where name.elementsEqual("authorization".utf8):
+      request.hasAuthorization = true
+      request.bearer = bearer(value)
+    default: break
+    }
+  }
+
+  private func path(_ value: UnsafeRawBufferPointer) -> OpenRequest.Path {
+    let path = value.prefix { $0 != UInt8(ascii: "?") }
+    if service.sendPaths.contains(where: path.elementsEqual) { return .send }
+    if path.elementsEqual("/token".utf8) { return .token }
+    let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard parts.count == 5, parts[1].elementsEqual("v1".utf8),
+      parts[2].elementsEqual("projects".utf8), parts[4].elementsEqual("messages:send".utf8)
+    else { return .unknown }
+    return .otherProject
+  }
+
+  private func bearer(_ value: UnsafeRawBufferPointer) -> Int? {
+    if let lastBearer, value.elementsEqual(lastAuthorization) { return lastBearer }
+    guard let found = service.tokens.find(value) else { return nil }
+    lastAuthorization = Array(value)
+    lastBearer = found
+    return found
+  }
+}
+
+extension SimulatedConnection: ConnectionDelegate {
+  func connectionOpened(_ connection: Connection) { flush() }
+
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    arrival = service.options.clock()
+    heardAt = service.loop.now
+    let isAcknowledged = limit.sees(bytes)
+    do {
+      try session?.receive(bytes)
+    } catch {
+      service.log("closed a connection: \(error)")
+      return close()
+    }
+    if let session { hear(session) }
+    if isAcknowledged { limit.isAcknowledged = true }
+    flush()
+  }
+
+  func connectionDrained(_ connection: Connection) {
+    if closesWhenDrained { close() } else { flush() }
+  }
+
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    if let error { service.log("a connection broke: \(error)") }
+    session?.abandon()
+    service.remove(self)
+  }
+}

@@ -1,0 +1,324 @@
+import EventLoop
+import HTTP2
+import Text
+
+/// The state that all connections of a simulator share: rules, access tokens, ledger, counters,
+/// script, delayed answers. Confined to its loop.
+final class SimulatorService {
+  let options: FCMSimulatorOptions
+  let loop: EventLoop
+  let log: @Sendable (String) -> Void
+  let tokens: AccessTokens
+  let heads: AnswerHeads
+  let ledger: DeviceLedger
+  /// The paths that send messages of the project, by its id and by its number.
+  let sendPaths: [[UInt8]]
+  var counters = FCMSimulatorSummary()
+  private(set) var script = FCMSimulatorScript()
+  private var rulesByToken: [[UInt8]: Int] = [:]
+  private var prefixRules: [(prefix: [UInt8], rule: Int)] = []
+  private var tokenTries = 0
+  private var random: SplitMix64
+  private var quota = TokenBucket(tokens: .infinity)
+  private var connections: [ObjectIdentifier: (number: Int, connection: SimulatedConnection)] = [:]
+  private var lastNumber = 0
+  private var idleTimer: LoopTimer?
+  private var delayed = DueHeap<DelayedAnswer>()
+  private var timer: LoopTimer?
+  private var timerDue = UInt64.max
+
+  init(
+    _ options: FCMSimulatorOptions, _ tokens: AccessTokens, loop: EventLoop,
+    log: @escaping @Sendable (String) -> Void
+  ) throws(HTTP2Error) {
+    self.options = options
+    self.tokens = tokens
+    self.loop = loop
+    self.log = log
+    heads = try AnswerHeads()
+    ledger = DeviceLedger(keptBodies: options.keptBodies)
+    random = SplitMix64(seed: options.seed)
+    sendPaths = [options.projectID, options.projectNumber].map {
+      Array("/v1/projects/\($0)/messages:send".utf8)
+    }
+    replaceScript(options.script)
+    closeIdleConnections()
+  }
+
+  // MARK: Connections
+
+  var acceptsConnections: Bool { connections.count < options.maximumConnections }
+
+  func add(_ connection: SimulatedConnection) {
+    lastNumber += 1
+    connections[ObjectIdentifier(connection)] = (lastNumber, connection)
+    counters.connections += 1
+  }
+
+  func remove(_ connection: SimulatedConnection) {
+    connections[ObjectIdentifier(connection)] = nil
+  }
+
+  /// In the order in which they came.
+  private var allConnections: [SimulatedConnection] {
+    connections.values.sorted { $0.number < $1.number }.map(\.connection)
+  }
+
+  /// Looks four times within the time that a connection may be idle.
+  private func closeIdleConnections() {
+    let limit = options.idleTimeout.nanoseconds
+    for connection in allConnections where loop.now &- connection.heardAt >= limit {
+      connection.closeBecauseIdle()
+    }
+    idleTimer = loop.schedule(after: options.idleTimeout / 4) { [weak self] in
+      self?.closeIdleConnections()
+    }
+  }
+
+  func closeAll() {
+    timer?.cancel()
+    idleTimer?.cancel()
+    for connection in allConnections { connection.close() }
+  }
+
+  var streamLimit: Int { script.streams ?? options.streams }
+
+  // MARK: Control
+
+  func replaceScript(_ new: FCMSimulatorScript) {
+    script = new
+    tokenTries = 0
+    quota = TokenBucket(tokens: .infinity)
+    rulesByToken = [:]
+    prefixRules = []
+    for (index, rule) in new.rules.enumerated() {
+      if rule.tokens.isEmpty { prefixRules.append((Array(rule.prefix.utf8), index)) }
+      // Of several rules for a token the first one holds.
+      for token in rule.tokens {
+        let key = Array(token.utf8)
+        if rulesByToken[key] == nil { rulesByToken[key] = index }
+      }
+    }
+    for connection in allConnections { connection.scriptChanged() }
+  }
+
+  var summary: FCMSimulatorSummary {
+    var summary = counters
+    summary.tokens = ledger.count
+    summary.openConnections = connections.count
+    summary.accessTokensIssued = tokens.issued.count
+    summary.accessTokensUsed = tokens.issued.count { $0.isUsed }
+    return summary
+  }
+
+  // MARK: Access tokens
+
+  /// Answers a request for an access token; nil: with silence.
+  func exchange(_ request: OpenRequest) -> OAuthAnswer? {
+    counters.tokenRequests += 1
+    defer { tokenTries += 1 }
+    let answer: OAuthAnswer?
+    if let fault = FCMSimulatorScript.Step.answer(script.tokenAnswers, tries: tokenTries) {
+      answer = OAuthAnswer(fault)
+    } else {
+      answer = exchangeInOrder(request)
+    }
+    if let answer, answer.status != 200 { counters.tokenRefusals += 1 }
+    return answer
+  }
+
+  private func exchangeInOrder(_ request: OpenRequest) -> OAuthAnswer {
+    guard request.isForm, !request.isTooLong else {
+      return OAuthAnswer(400, "invalid_request", "Bad Request")
+    }
+    return tokens.exchange(
+      request.body, nowSeconds: options.clock() / 1_000_000,
+      lifetimeSeconds: script.accessTokenSeconds.map(Int64.init) ?? options.accessTokenSeconds)
+  }
+
+  // MARK: Messages
+
+  /// Judges a request that is complete, counts it and chooses its answer.
+  /// - Parameter isSilent: a request in order is not answered.
+  func decide(_ request: OpenRequest, isSilent: Bool, arrival: Int64) -> FCMAnswer {
+    var place: Int?
+    let answer: FCMAnswer
+    do {
+      let message = try judge(request, nowSeconds: arrival / 1_000_000)
+      var tries: UInt32 = 0
+      if let device = message.device {
+        let found = ledger.place(of: device)
+        tries = ledger[found].requests
+        ledger[found].requests = tries &+ 1
+        ledger.keep(request.body, at: found)
+        place = found
+      }
+      request.isValidateOnly = message.isValidateOnly
+      answer = isSilent ? .silence : choose(message, tries: tries)
+    } catch {
+      answer = .refuse(error)
+    }
+    if answer == .expireBearer, let bearer = request.bearer {
+      tokens.issued[bearer].isExpired = true
+    }
+    count(answer, request, at: place, arrival: arrival)
+    return answer
+  }
+
+  private func judge(
+    _ request: OpenRequest, nowSeconds: Int64
+  ) throws(FCMRefusal) -> ScannedMessage {
+    guard request.isPost, request.path != .unknown else { throw .noPage }
+    guard request.hasAuthorization else { throw .missingBearer }
+    guard let bearer = request.bearer else { throw .unknownBearer }
+    let issued = tokens.issued[bearer]
+    guard !issued.isExpired, issued.expiresAt > nowSeconds,
+      !script.expiredAccessTokens.contains(bearer + 1)
+    else { throw .expiredBearer }
+    guard request.path == .send else { throw .wrongProject }
+    guard issued.allowsMessaging else { throw .narrowBearer }
+    if let limit = script.quotaPerMinute {
+      quota.fill(Double(limit) / 60, burst: Double(limit), at: loop.now)
+      guard quota.tokens >= 1 else { throw .projectQuota }
+      quota.take()
+    }
+    guard !request.isTooLong else {
+      throw .unreadable("", "Request payload size exceeds the limit")
+    }
+    let scanned = request.body.withUnsafeBufferPointer { body in
+      Result { () throws(FCMRefusal) in try MessageScan.read(body) }
+    }
+    return try scanned.get()
+  }
+
+  private func choose(_ message: ScannedMessage, tries: UInt32) -> FCMAnswer {
+    if let magic = MagicTokens.answer(message.name, tries: tries) { return magic }
+    if !script.rules.isEmpty {
+      let rule =
+        rulesByToken[message.name]
+        ?? prefixRules.first { message.name.starts(with: $0.prefix) }?.rule
+      if let rule {
+        return FCMSimulatorScript.Step.answer(script.rules[rule].steps, tries: Int(tries))
+          ?? .accept
+      }
+    }
+    guard !script.mix.isEmpty else { return .accept }
+    var draw = Double(random.next() >> 11) * 0x1p-53
+    for share in script.mix {
+      if draw < share.probability { return FCMAnswer(share.fault) }
+      draw -= share.probability
+    }
+    return .accept
+  }
+
+  private func count(
+    _ answer: FCMAnswer, _ request: OpenRequest, at place: Int?, arrival: Int64
+  ) {
+    counters.requests += 1
+    if counters.firstArrival == 0 { counters.firstArrival = arrival }
+    counters.lastArrival = arrival
+    switch answer {
+    case .accept: countAcceptance(request, at: place)
+    case .expireBearer: count(.expiredBearer, at: place)
+    case .refuse(let refusal): count(refusal, at: place)
+    case .reset: counters.resets += 1
+    case .silence, .drop: counters.unanswered += 1
+    }
+  }
+
+  private func count(_ refusal: FCMRefusal, at place: Int?) {
+    counters.byStatus[refusal.status, default: 0] += 1
+    counters.byErrorCode[refusal.errorCode ?? "none", default: 0] += 1
+    if let place { ledger[place].lastStatus = UInt16(clamping: refusal.status) }
+  }
+
+  private func countAcceptance(_ request: OpenRequest, at place: Int?) {
+    counters.byStatus[200, default: 0] += 1
+    if let place { ledger[place].lastStatus = 200 }
+    guard !request.isValidateOnly else {
+      counters.validated += 1
+      return
+    }
+    counters.accepted += 1
+    if let bearer = request.bearer { tokens.issued[bearer].isUsed = true }
+    guard let place else { return }
+    let before = ledger[place].accepted
+    ledger[place].accepted = before &+ 1
+    if before == 0 { counters.tokensAccepted += 1 } else { counters.duplicates += 1 }
+  }
+
+  /// The body of a 200.
+  func acceptance(_ request: OpenRequest) -> [UInt8] {
+    let identifier =
+      request.isValidateOnly
+      ? "fake_message_id"
+      : "0:\(options.clock())%\(Hexadecimal.text(random.next(), digits: 16))"
+    let name = "projects/\(options.projectID)/messages/\(identifier)"
+    return Array("{\n  \"name\": \"\(name)\"\n}\n".utf8)
+  }
+
+  // MARK: Latency
+
+  /// How long the next answer waits, in nanoseconds.
+  func nextDelay() -> UInt64 {
+    let latency = script.latency.nanoseconds
+    let jitter = script.jitter.nanoseconds
+    guard jitter > 0 else { return latency }
+    let shifted = latency &+ random.next() % (2 * jitter + 1)
+    return shifted > jitter ? shifted - jitter : 0
+  }
+
+  func answerLater(_ item: DelayedAnswer, after delay: UInt64) {
+    delayed.insert(item, due: loop.now &+ delay)
+    scheduleTimer()
+  }
+
+  private func scheduleTimer() {
+    guard let due = delayed.nextDue, due < timerDue else { return }
+    timer?.cancel()
+    timerDue = due
+    let wait = due > loop.now ? due - loop.now : 0
+    timer = loop.schedule(after: .nanoseconds(Int64(clamping: wait))) { [weak self] in
+      self?.answerDue()
+    }
+  }
+
+  private func answerDue() {
+    timerDue = .max
+    var touched: [SimulatedConnection] = []
+    var known: Set<ObjectIdentifier> = []
+    while let item = delayed.popFirst(dueAt: loop.now) {
+      item.connection.perform(item.answer, slot: item.slot, stream: item.stream)
+      if known.insert(ObjectIdentifier(item.connection)).inserted {
+        touched.append(item.connection)
+      }
+    }
+    for connection in touched { connection.flush() }
+    scheduleTimer()
+  }
+}
+
+extension OAuthAnswer {
+  /// The faults of a script; nil: silence.
+  init?(_ fault: OAuthFault) {
+    switch fault {
+    case .invalidGrant: self.init(400, "invalid_grant", "Invalid JWT Signature.")
+    case .invalidScope: self.init(400, "invalid_scope", "Invalid OAuth scope.")
+    case .invalidClient: self.init(401, "invalid_client", "The OAuth client was not found.")
+    case .internalFailure: self.init(500, "internal_failure", "Internal failure")
+    case .unavailable: self.init(503, "temporarily_unavailable", "Try again later")
+    case .notJSON: self.init(status: 200, body: "<html>proxy</html>")
+    case .long:
+      let padding = String(repeating: " ", count: 64 << 10)
+      self.init(status: 200, body: padding + "{\"access_token\": \"x\", \"expires_in\": 3599}")
+    case .silence: return nil
+    }
+  }
+}
+
+struct DelayedAnswer {
+  let connection: SimulatedConnection
+  let slot: Int
+  let stream: Int32
+  let answer: FCMAnswer
+}
