@@ -436,7 +436,8 @@ let testTargets: [Target] = [
     "AssemblyTests",
     [
       "APNs",
-      "API", "Assembly", "Checkout", "Deliver", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
+      "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCMSimulator",
+      "Fixtures", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
       "Telemetry", "Text", "TLS", "Transport",
     ]),
