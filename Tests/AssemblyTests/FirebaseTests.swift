@@ -10,7 +10,7 @@ import Testing
 
 @testable import Assembly
 
-/// From settings and a template to Firebase's wire, against a simulator that reads the rules anew.
+/// From settings and a template to Firebase's wire, against a simulator with rules of its own.
 @Suite struct FirebaseTests {
   private static let template = """
     collapse_id: "live-{{streamer.id}}"
