@@ -23,7 +23,8 @@ import Testing
   }
 
   /// As many pushes as there are streams are in flight, and the server reads nothing of them. As
-  /// many have gone before, so that these may go at once.
+  /// many have gone before, so that these may go at once. Their heads alone, some 300 bytes each,
+  /// are more than both sockets hold.
   private func fill(_ bed: DeliverBed) async throws -> (FakeConnection, HTTP2Connection) {
     await bed.stage.admit(bed.batch(hexadecimal(streams)))
     await bed.until("trusted") { bed.tally.accepted == streams }
@@ -32,7 +33,8 @@ import Testing
     connection.transport?.shrinkSocket()
     bed.server.connections[0].takeLittle()
     bed.server.connections[0].stopReading()
-    await bed.stage.admit(bed.batch(hexadecimal(streams)))
+    let long = hexadecimal(streams).map { $0 + String(repeating: "bd", count: 190) }
+    await bed.stage.admit(bed.batch(long))
     await bed.until("in flight") { connection.inFlight == streams }
     return (bed.server.connections[0], connection)
   }
