@@ -44,7 +44,7 @@ final class AnswerHeads {
     case nil: break
     case .seconds(let seconds): retryAfter = String(seconds)
     case .date(let seconds):
-      retryAfter = Self.date(nowSeconds + Int64(seconds))
+      retryAfter = CivilTime.httpDate((nowSeconds + Int64(seconds)) * 1000)
       lasts = false
     }
     let head = try? Self.head(
@@ -73,20 +73,5 @@ final class AnswerHeads {
     }
     if let retryAfter { fields.append(("retry-after", retryAfter, .indexed)) }
     return try HTTP2FieldBlock(fields, values: .copied)
-  }
-
-  private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
-
-  /// An IMF-fixdate (RFC 9110, section 5.6.7).
-  static func date(_ seconds: Int64) -> String {
-    let time = CivilTime(milliseconds: seconds * 1000)
-    // 1970-01-01 was a Thursday.
-    let weekday = weekdays[Int(seconds / 86_400) % 7]
-    let clock = [time.hour, time.minute, time.second].map(CivilTime.twoDigits)
-    return "\(weekday), \(CivilTime.twoDigits(time.day)) \(months[time.month - 1]) \(time.year) "
-      + clock.joined(separator: ":") + " GMT"
   }
 }

@@ -16,6 +16,18 @@ package struct CivilTime: Sendable, Equatable {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
+  private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+
+  /// As HTTP writes a date (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// - Parameter milliseconds: since 1970.
+  package static func httpDate(_ milliseconds: Int64) -> String {
+    let time = CivilTime(milliseconds: milliseconds)
+    // The first day of 1970 was a Thursday.
+    let weekday = weekdays[Int(milliseconds / 86_400_000 % 7 + 11) % 7]
+    return "\(weekday), \(twoDigits(time.day)) \(months[time.month - 1]) \(time.year) "
+      + "\(twoDigits(time.hour)):\(twoDigits(time.minute)):\(twoDigits(time.second)) GMT"
+  }
+
   /// As in `2026-11-21`.
   package var dateText: String { "\(year)-\(Self.twoDigits(month))-\(Self.twoDigits(day))" }
 

@@ -36,7 +36,8 @@ extension HTTPResponse {
         && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
     guard isWritable else { return nil }
-    var text = "HTTP/1.1 \(status) \(Self.phrase(status))\r\nDate: \(Self.date(milliseconds))\r\n"
+    let date = CivilTime.httpDate(milliseconds)
+    var text = "HTTP/1.1 \(status) \(Self.phrase(status))\r\nDate: \(date)\r\n"
     if isLast { text += "Connection: close\r\n" }
     if status != 204 { text += "Content-Length: \(body.count)\r\n" }
     for (name, value) in lines.sorted(by: { $0.key < $1.key }) { text += "\(name): \(value)\r\n" }
@@ -80,16 +81,4 @@ extension HTTPResponse {
     default: ""
     }
   }
-
-  /// RFC 9110, section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
-  static func date(_ milliseconds: Int64) -> String {
-    let two = CivilTime.twoDigits
-    let time = CivilTime(milliseconds: milliseconds)
-    // The first day of 1970 was a Thursday.
-    let day = days[Int(milliseconds / 86_400_000 % 7 + 11) % 7]
-    return "\(day), \(two(time.day)) \(CivilTime.months[time.month - 1]) \(time.year) "
-      + "\(two(time.hour)):\(two(time.minute)):\(two(time.second)) GMT"
-  }
-
-  private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }
