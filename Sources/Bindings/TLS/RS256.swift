@@ -54,20 +54,10 @@ package final class RS256Key: @unchecked Sendable {
       length == signature.count
     else { throw TLSError(.badKey, "the key did not sign") }
     // OpenSSL's own word on it: a signature that is wrong may give the key away.
-    guard isGood(signature, of: message) else {
+    guard RS256PublicKey(sharing: handle).verify(message, signature: signature) else {
       throw TLSError(
         .badKey, "the private half of the key does not fit its public half", cause: nil)
     }
     return signature
-  }
-
-  private func isGood(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-    guard let digest = EVP_MD_CTX_new() else { return false }
-    defer {
-      EVP_MD_CTX_free(digest)
-      ERR_clear_error()
-    }
-    return EVP_DigestVerifyInit(digest, nil, EVP_sha256(), nil, handle) == 1
-      && EVP_DigestVerify(digest, signature, signature.count, message, message.count) == 1
   }
 }

@@ -44,6 +44,12 @@ package final class RS256PublicKey: @unchecked Sendable {
     }
   }
 
+  init(sharing key: OpaquePointer) {
+    // Balanced by `deinit`.
+    EVP_PKEY_up_ref(key)
+    handle = key
+  }
+
   deinit { EVP_PKEY_free(handle) }
 
   /// Returns whether this key's owner made `signature` over `message`.
