@@ -13,6 +13,13 @@ package struct PushHeaders: Sendable, Equatable {
   /// Ms since 1970; at or after it nothing is sent.
   package let expiresAt: Int64
 
+  /// Whole seconds for which the push service may keep a push at `now` (ms since 1970), no more
+  /// than `longest`; 0: now or never.
+  package func secondsLeft(at now: Int64, atMost longest: Int64) -> Int64 {
+    guard expiration != 0 else { return 0 }
+    return min(max(0, expiresAt - now) / 1000, longest)
+  }
+
   package init(
     pushType: PushType, priority: Int, topic: String, collapseID: String?, expiration: Int64,
     expiresAt: Int64

@@ -40,7 +40,7 @@ private final class Bed {
     }
     batch.seal()
     let token = AccessToken(bearer)
-    shared = SharedHeaders(headers, token, fields: FCMHeaders(headers, token))
+    shared = SharedHeaders(headers, token, fields: token)
     var options = HTTP2ClientOptions()
     options.assumedMaximumStreams = 100
     client = try HTTP2ClientSession(options: options)

@@ -73,7 +73,7 @@ struct AccessTokenMachine {
     isAsking = false
     switch grant {
     case .token(let text, let lifetime):
-      // Who reads a file reads the same token many times.
+      // The same token is read from a file many times.
       if isRefused || current?.isMade(of: text) != true {
         current = AccessToken(text)
         gotAt = now
@@ -120,7 +120,7 @@ struct AccessTokenMachine {
     if !isRefused {
       guard now &- gotAt >= Self.minimumUse.nanoseconds else { return false }
       isRefused = true
-      // Who has no answer for us is not asked more often for that.
+      // A server that has no answer is not asked more often for that.
       if problem == nil { askAt = now }
     }
     return problem?.isPermanent != true

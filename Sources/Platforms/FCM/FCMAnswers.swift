@@ -69,7 +69,7 @@ enum FCMAnswers {
     }
   }
 
-  /// What is counted beside the status.
+  /// The reason that is counted beside the status.
   static func reason(of disposition: Disposition, _ said: FCMAnswer) -> RejectionReason? {
     switch disposition {
     case .accepted: nil

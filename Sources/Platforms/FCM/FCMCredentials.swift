@@ -41,7 +41,7 @@ extension FCMCredentials: PlatformAccount {
   }
 
   package func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders {
-    SharedHeaders(headers, credential, fields: FCMHeaders(headers, credential as? AccessToken))
+    SharedHeaders(headers, credential, fields: credential)
   }
 
   // MARK: answers

@@ -13,7 +13,7 @@ extension RejectionReason {
   static let deviceQuotaExceeded = fcm("DEVICE_QUOTA_EXCEEDED")
   static let unavailable = fcm("UNAVAILABLE")
   static let `internal` = fcm("INTERNAL")
-  /// What the project has for Apple or for browsers is wrong.
+  /// The project's credentials for Apple or for browsers are wrong.
   static let thirdPartyAuthError = fcm("THIRD_PARTY_AUTH_ERROR")
   /// Our access token is refused.
   static let unauthenticated = fcm("UNAUTHENTICATED")

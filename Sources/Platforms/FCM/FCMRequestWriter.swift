@@ -8,7 +8,7 @@ import Text
 /// Confined to its connection.
 final class FCMRequestWriter: RequestWriter {
   private let block: HTTP2FieldBlock
-  private var filledWith: FCMHeaders?
+  private var filledWith: AccessToken?
   private let bodies: SlotBodies
   /// Ms since 1970.
   private let wallClock: @Sendable () -> Int64
@@ -34,16 +34,14 @@ final class FCMRequestWriter: RequestWriter {
   }
 
   func fields(sharing shared: SharedHeaders) -> HTTP2FieldBlock? {
-    let headers = unsafeDowncast(shared.fields, to: FCMHeaders.self)
-    if filledWith !== headers {
+    guard let token = shared.credential as? AccessToken else { return nil }
+    if filledWith !== token {
       filledWith = nil
-      guard let token = headers.token,
-        block.set(Self.authorizationField, token.authorization.bytes)
-      else { return nil }
-      filledWith = headers
+      guard block.set(Self.authorizationField, token.authorization.bytes) else { return nil }
+      filledWith = token
     }
     // A push that has waited for another try has less time left.
-    let seconds = Self.timeToLive(of: headers.headers, now: wallClock())
+    let seconds = shared.headers.secondsLeft(at: wallClock(), atMost: Self.maximumTimeToLive)
     if seconds != timeToLive.seconds { timeToLive = (seconds, Array(String(seconds).utf8)) }
     return block
   }
@@ -52,12 +50,6 @@ final class FCMRequestWriter: RequestWriter {
 
   /// Google: four weeks.
   private static let maximumTimeToLive: Int64 = 2_419_200
-
-  /// Whole seconds for which FCM may keep a push; 0: now or never.
-  static func timeToLive(of headers: PushHeaders, now: Int64) -> Int64 {
-    guard headers.expiration != 0 else { return 0 }
-    return min(max((headers.expiresAt - now) / 1000, 0), maximumTimeToLive)
-  }
 
   func fill(
     _ fields: HTTP2FieldBlock, for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
@@ -111,17 +103,6 @@ final class FCMRequestWriter: RequestWriter {
 extension UInt8 {
   fileprivate var isQuoteOrBackslash: Bool {
     self == UInt8(ascii: "\"") || self == UInt8(ascii: "\\")
-  }
-}
-
-/// What the pushes of a fan-out share; keeps the bytes that nghttp2 borrows.
-final class FCMHeaders {
-  let headers: PushHeaders
-  let token: AccessToken?
-
-  init(_ headers: PushHeaders, _ token: AccessToken?) {
-    self.headers = headers
-    self.token = token
   }
 }
 

@@ -52,9 +52,9 @@ package enum TokenRequest: Sendable, Equatable {
   }
 
   case http(HTTP)
-  /// What the file holds.
+  /// The content of the file.
   case file(path: String)
-  /// What the program prints.
+  /// The output of the program.
   case command([String])
 }
 

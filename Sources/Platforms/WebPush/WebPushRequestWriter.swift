@@ -127,15 +127,13 @@ final class WebPushHeaders {
   let tokens: VAPIDTokens
   let topic: StableBytes?
   private let urgency: StableBytes
-  private let storesMessages: Bool
-  private let expiresAt: Int64
+  private let headers: PushHeaders
 
   init(_ headers: PushHeaders, _ tokens: VAPIDTokens) {
     self.tokens = tokens
     topic = headers.collapseID.map { StableBytes(Self.topic(of: $0)) }
     urgency = StableBytes(Self.urgency(of: headers.priority))
-    storesMessages = headers.expiration != 0
-    expiresAt = headers.expiresAt
+    self.headers = headers
   }
 
   /// RFC 8030, section 5.3.
@@ -155,8 +153,7 @@ final class WebPushHeaders {
 
   /// 0: now or never (RFC 8030, section 5.2).
   func secondsLeft(at now: Int64) -> Int64 {
-    guard storesMessages else { return 0 }
-    return min(max(0, expiresAt - now) / 1000, Self.longestTTL)
+    headers.secondsLeft(at: now, atMost: Self.longestTTL)
   }
 
   enum Field {
