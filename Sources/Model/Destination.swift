@@ -20,6 +20,8 @@ package struct Platform: Sendable, Equatable {
 
   /// The first field of members of a user's set of bindings: lower-case letters.
   package let name: String
+  /// Its name, or its owner's, in messages for people.
+  package let owner: String
   /// Its separate services, the second field of members; none when it has but one, and then members
   /// have no such field.
   package let environments: [String]
@@ -28,9 +30,11 @@ package struct Platform: Sendable, Equatable {
   package let reasons: [String]
 
   package init(
-    name: String, environments: [String] = [], tokens: TokenFormat, reasons: [String] = []
+    name: String, owner: String? = nil, environments: [String] = [], tokens: TokenFormat,
+    reasons: [String] = []
   ) {
     self.name = name
+    self.owner = owner ?? name
     self.environments = environments
     self.tokens = tokens
     self.reasons = reasons
@@ -38,7 +42,8 @@ package struct Platform: Sendable, Equatable {
 
   /// Apple: "never assume a size"; 512 digits are four times today's.
   package static let apns = Platform(
-    name: "apns", environments: ["production", "sandbox"], tokens: .hex(maximumBytes: 512),
+    name: "apns", owner: "Apple", environments: ["production", "sandbox"],
+    tokens: .hex(maximumBytes: 512),
     reasons: [
       "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority",
       "BadTopic", "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType",
@@ -53,7 +58,7 @@ package struct Platform: Sendable, Equatable {
   /// Google documents no format of registration tokens, and no longest one; 4 KiB are many times
   /// today's. `DEVICE_QUOTA_EXCEEDED` is our name for a QUOTA_EXCEEDED that is about one device.
   package static let fcm = Platform(
-    name: "fcm", tokens: .opaque(maximumBytes: 4096),
+    name: "fcm", owner: "FCM", tokens: .opaque(maximumBytes: 4096),
     reasons: [
       "UNREGISTERED", "SENDER_ID_MISMATCH", "INVALID_ARGUMENT", "QUOTA_EXCEEDED",
       "DEVICE_QUOTA_EXCEEDED", "UNAVAILABLE", "INTERNAL", "THIRD_PARTY_AUTH_ERROR",
@@ -62,14 +67,11 @@ package struct Platform: Sendable, Equatable {
 
   /// RFC 8030; a token is the URL of a subscription's push resource.
   package static let webpush = Platform(
-    name: "webpush", tokens: .opaque(maximumBytes: 2048),
+    name: "webpush", owner: "The push service", tokens: .opaque(maximumBytes: 2048),
     reasons: [
       "Gone", "NotFound", "PayloadTooLarge", "TooManyRequests", "BadCredentials",
       "CredentialsMismatch", "BadRequest", "ServerError", "ServiceUnavailable", "Redirected",
     ])
-
-  /// Who runs it, for messages.
-  package var owner: String { self == .apns ? "Apple" : "FCM" }
 
   /// Those that ship, in the order of their destinations.
   static let shipped = [apns, fcm]

@@ -50,7 +50,7 @@ extension PreparedEvent {
     }
     let nothing = page.bytes.append([])
     page.recipients = [RecipientPage.Recipient(user: nothing, firstBinding: 0, bindingCount: 1)]
-    page.bindings = Destination.all.filter { $0.platform == payload.platform }.prefix(1).map {
+    page.bindings = Destination.all(of: payload.platform).prefix(1).map {
       RecipientPage.Binding(member: nothing, token: nothing, destination: $0)
     }
     let rendering = PageRendering(page, self, tally: SegmentTally(), maximumPushes: 1)

@@ -51,7 +51,7 @@ final class RouteContext {
 
   /// The first destination of its platform: most pushes go there.
   var isFirst: Bool {
-    Destination.all.first { $0.platform == destination.platform } == destination
+    Destination.all(of: destination.platform).first == destination
   }
 
   func report(_ notice: DeliverNotice) { options.report(notice) }
