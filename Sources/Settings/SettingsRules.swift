@@ -201,14 +201,10 @@ struct SettingsRules {
   private func checkAPNs(_ layers: inout SettingsLayers) {
     checkProxy(&layers)
     checkHosts(&layers)
-    let (least, most) = (settings.apns.connectionsPerLane, settings.apns.connectionsPerLaneMaximum)
-    // The values of the example file need no warning.
-    if most < least, most != Settings.defaults.apns.connectionsPerLaneMaximum {
-      let keys = ("apns.connections_per_lane_maximum", "apns.connections_per_lane")
-      layers.add(
-        .problem, later(keys.0, keys.1, layers), key: keys.0,
-        "is \(most), must not be less than \(keys.1) (\(least))")
-    }
+    let (apns, usual) = (settings.apns, Settings.defaults.apns)
+    checkConnections(
+      of: "apns", least: apns.connectionsPerLane, most: apns.connectionsPerLaneMaximum,
+      usualMost: usual.connectionsPerLaneMaximum, &layers)
     let apps = settings.apns.apps
     for (app, credentials) in apps.sorted(by: { $0.key < $1.key }) {
       CredentialRules(credentials, of: app).check(&layers, areNeeded: true)
@@ -221,13 +217,9 @@ struct SettingsRules {
 
   private func checkFCM(_ layers: inout SettingsLayers) {
     let fcm = settings.fcm
-    let (least, most) = (fcm.connectionsPerLane, fcm.connectionsPerLaneMaximum)
-    if most < least, most != Settings.defaults.fcm.connectionsPerLaneMaximum {
-      let keys = ("fcm.connections_per_lane_maximum", "fcm.connections_per_lane")
-      layers.add(
-        .problem, later(keys.0, keys.1, layers), key: keys.0,
-        "is \(most), must not be less than \(keys.1) (\(least))")
-    }
+    checkConnections(
+      of: "fcm", least: fcm.connectionsPerLane, most: fcm.connectionsPerLaneMaximum,
+      usualMost: Settings.defaults.fcm.connectionsPerLaneMaximum, &layers)
     if fcm.serviceAccountFile != nil, fcm.tokenFile != nil {
       let keys = ("fcm.token_file", "fcm.service_account_file")
       layers.add(
@@ -239,6 +231,17 @@ struct SettingsRules {
         .problem, layers.source(of: "fcm.token_file"), key: "fcm.token_file",
         "needs fcm.project: the token does not say which project it is for")
     }
+  }
+
+  /// - Parameter usualMost: the default, which needs no warning.
+  private func checkConnections(
+    of group: String, least: Int, most: Int, usualMost: Int, _ layers: inout SettingsLayers
+  ) {
+    guard most < least, most != usualMost else { return }
+    let keys = ("\(group).connections_per_lane_maximum", "\(group).connections_per_lane")
+    layers.add(
+      .problem, later(keys.0, keys.1, layers), key: keys.0,
+      "is \(most), must not be less than \(keys.1) (\(least))")
   }
 
   private func checkTimes(_ layers: inout SettingsLayers) {
