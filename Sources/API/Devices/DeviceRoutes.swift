@@ -70,12 +70,11 @@ final class DeviceRoutes {
     _ request: APIRequest, on platform: Platform
   ) async throws(Problem) -> APIResponse {
     try request.allowArguments([])
-    let known: Set = ["topic", "replaces", "bound_at_ms"]
     let body = try request.object(
-      platform == .apns ? known.union(["environment"]) : known)
+      Set(["topic", "replaces", "bound_at_ms"] + Self.environment(of: platform)))
     let user = request["user"]
     let topic = try body.required("topic")
-    let environment = platform == .apns ? try body.text("environment") : nil
+    let environment = try body.text("environment")
     let old = try body.text("replaces")
     let (at, isBelated) = (try time(body), body["bound_at_ms"] != nil)
     let (binding, former) = try given { () throws(GivenRefusal) in
@@ -131,9 +130,9 @@ final class DeviceRoutes {
   private func unbind(
     _ request: APIRequest, on platform: Platform
   ) async throws(Problem) -> APIResponse {
-    try request.allowArguments(platform == .apns ? ["topic", "environment"] : ["topic"])
+    try request.allowArguments(Set(["topic"] + Self.environment(of: platform)))
     let topic = try request.argument("topic")
-    let name = platform == .apns ? try request.argument("environment") : nil
+    let name = try request.argument("environment")
     let (token, environment) = try given { () throws(GivenRefusal) in
       try Given.user(request["user"])
       if let topic { try Given.topic(topic) }
@@ -148,7 +147,12 @@ final class DeviceRoutes {
     return .ok([("user", .string(request["user"])), ("removed", .integer(Int64(count)))])
   }
 
-  /// What the placeholder of a path is called.
+  /// The name of the member that says which environment a device is of, where there are several.
+  private static func environment(of platform: Platform) -> [String] {
+    platform.environments.isEmpty ? [] : ["environment"]
+  }
+
+  /// The name of a path's placeholder.
   private static func tokenName(_ platform: Platform) -> String {
     platform == .apns ? "token" : "fcm_token"
   }

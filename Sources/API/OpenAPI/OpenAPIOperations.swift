@@ -4,7 +4,8 @@ import Model
 
 /// The arguments and answers of each route. A test compares them with the routes.
 enum OpenAPIOperations {
-  static let all: [OpenAPIOperation] = devices + users + tags + imports + events + [document]
+  static let all: [OpenAPIOperation] =
+    devices + androidDevices + users + tags + imports + events + [document]
 
   private static let json = ["application/json"]
 
@@ -42,6 +43,9 @@ enum OpenAPIOperations {
       query: [("topic", shared("Topic")), ("environment", shared("Environment"))],
       answers: [(200, "The device is not bound", removed("\"removed\": {\"type\": \"integer\"}"))],
       own: ["409"]),
+  ]
+
+  private static let androidDevices: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "PUT", pattern: "/v1/users/{user}/devices/fcm/{fcm_token}", name: "bindAndroidDevice",
       scope: .appServer,
