@@ -10,8 +10,9 @@
 -- <environment> is production or sandbox, and <token> is then Apple's, in lower-case hex; or it is fcm,
 -- and <token> is Firebase's, as it is. <topic> is what the token is registered for: the app's bundle
 -- id, at Apple for all but the ordinary device token with the suffix of its push type, as in
--- com.example.live.push-type.liveactivity. Without a time, now is the time of the binding. Answers 1 when it changed something, 0 when it was so already, and -1 to a bind whose
--- time was given when another user has bound the token since: then nothing is changed.
+-- com.example.live.push-type.liveactivity. Without a time, now is the time of the binding. Answers 1
+-- when it changed something, 0 when it was so already, and -1 to a bind whose time was given when
+-- another user has bound the token since: then nothing is changed.
 
 local owner_key, verb, user, environment, topic = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -108,8 +109,9 @@ if owner == '' then owner = false end
 
 local function is_of_token(binding)
   -- Only Apple's have a field for the environment.
-  local is_apple = string.sub(binding, 1, 5) == 'apns:'
-  return string.match(binding, is_apple and '^apns:[^:]*:[^:]*:(.*)$' or '^[^:]*:[^:]*:(.*)$') == token
+  local pattern = '^[^:]*:[^:]*:(.*)$'
+  if string.sub(binding, 1, 5) == 'apns:' then pattern = '^apns:[^:]*:[^:]*:(.*)$' end
+  return string.match(binding, pattern) == token
 end
 
 -- Who has to leave the token: who owned it, and whom an earlier move that broke off has left over.
