@@ -157,10 +157,11 @@ let rooms: [Target] = [
     ]),
   room(
     "APNsSimulator",
-    ["EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "TLS", "Transport"]),
+    ["EventLoop", "HTTP2", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS", "Transport"]),
   room(
     "FCMSimulator",
-    ["EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "TLS", "Transport"]),
+    ["EventLoop", "HTTP2", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS", "Transport"]),
+  room("SimulatorSupport", ["EventLoop", "JSON", "Text"]),
   room(
     "API",
     [
@@ -279,7 +280,7 @@ let rooms: [Target] = [
     "LocalVerbs",
     [
       "APNsSimulator", "Benchmarks", "Conformance", "Demo", "LocalStack", "Processes",
-      "ServerProcesses", "Telemetry", "Terminal", "VerbSupport",
+      "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
     ]),
 ]
 
@@ -299,8 +300,8 @@ let supports: [Target] = [
   support(
     "Fixtures", path: "Tests/Fixtures",
     [
-      "EventLoop", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry", "Terminal",
-      "Text", "Threads", "TLS", "Transport",
+      "EventLoop", "HTTP2", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry",
+      "Terminal", "Text", "Threads", "TLS", "Transport",
     ]),
   // Every parser of foreign bytes under one name each, with what must hold of what it reads.
   support(
@@ -309,7 +310,8 @@ let supports: [Target] = [
       "APNs",
       "API", "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "HTTP2",
       "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Legacy", "Model", "Record", "Redis",
-      "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "Transport", "YAML",
+      "Render", "Rules", "Settings", "SimulatorSupport", "Telemetry", "Text", "Threads",
+      "Transport", "YAML",
     ]),
   // Runs one of them on files, or, where it is built so, under libFuzzer.
   driver("Fuzz", path: "Tests/Fuzz", ["FuzzTargets"], besides: ["Corpora", "run"]),
@@ -446,14 +448,14 @@ let testTargets: [Target] = [
   tests(
     "APNsSimulatorTests",
     [
-      "APNsSimulator", "EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "Threads", "TLS",
-      "Transport",
+      "APNsSimulator", "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Telemetry",
+      "Text", "Threads", "TLS", "Transport",
     ]),
   tests(
     "FCMSimulatorTests",
     [
-      "EventLoop", "FCMSimulator", "HTTP2", "JSON", "Telemetry", "Text", "Threads", "TLS",
-      "Transport",
+      "EventLoop", "FCMSimulator", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Telemetry",
+      "Text", "Threads", "TLS", "Transport",
     ]),
   tests(
     "PipelineTests",

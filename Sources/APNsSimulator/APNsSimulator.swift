@@ -1,4 +1,5 @@
 import EventLoop
+import SimulatorSupport
 import TLS
 import Text
 import Transport

@@ -1,9 +1,10 @@
 import HTTP2
+import SimulatorSupport
 import Transport
 
 /// One client's connection: joins transport, HTTP/2 session and the requests that are open.
 /// Confined to the loop; the service keeps it until it has closed.
-final class SimulatedConnection {
+final class SimulatedConnection: SimulatorConnection {
   /// Bytes for the socket beyond which no more frames are made, until it has drained.
   private static let outputLimit = 256 * 1024
 
@@ -56,7 +57,7 @@ final class SimulatedConnection {
   func close() {
     session?.abandon()
     transport.close()
-    service.remove(self)
+    service.connections.remove(self)
   }
 
   /// Says goodbye as a server does that wants its memory back; who does not take even that is
@@ -180,13 +181,8 @@ final class SimulatedConnection {
     lastProcessedStream = max(lastProcessedStream, stream)
     let isSilent = service.script.silentAfter.map { requestCount >= $0 } ?? false
     let answer = service.decide(records[slot], isSilent: isSilent, arrival: arrival)
-    let delay = service.nextDelay()
-    if delay == 0 {
-      perform(answer, slot: slot, stream: stream)
-    } else {
-      service.answerLater(
-        DelayedAnswer(connection: self, slot: slot, stream: stream, answer: answer), after: delay)
-    }
+    service.connections.answer(
+      self, answer, slot: slot, stream: stream, after: service.nextDelay())
   }
 
   private func unlock() {
@@ -279,15 +275,8 @@ extension SimulatedConnection: ConnectionDelegate {
   func connectionClosed(_ connection: Connection, error: TransportError?) {
     if let error { service.log("a connection broke: \(error)") }
     session?.abandon()
-    service.remove(self)
+    service.connections.remove(self)
   }
-}
-
-struct DelayedAnswer {
-  let connection: SimulatedConnection
-  let slot: Int
-  let stream: Int32
-  let answer: SimulatedAnswer
 }
 
 /// The limits that the client was told last: a limit that has not changed is not sent again.

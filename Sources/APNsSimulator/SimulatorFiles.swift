@@ -1,4 +1,5 @@
 import Glibc
+import SimulatorSupport
 import TLS
 
 /// The files that clients of a simulator need, in one directory.
@@ -22,15 +23,7 @@ struct SimulatorFiles {
   /// that has read them survives a restart of the simulator.
   static func prepare(_ options: APNsSimulatorOptions) throws(SimulatorError) -> SimulatorFiles {
     let directory = options.directory
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-      throw SimulatorError(
-        .cannotStart, "\(directory) cannot be made", cause: String(cString: strerror(errno)))
-    }
-    var status = stat()
-    guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw SimulatorError(
-        .cannotStart, "\(directory) is not a directory: no symbolic link is followed")
-    }
+    try SimulatorDirectory.make(directory)
     do {
       try writeCertificates(options)
       guard options.providerKeys.isEmpty else {

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP2
 import JSON
+import SimulatorSupport
 import TLS
 import Text
 
@@ -21,17 +22,11 @@ final class SimulatorService {
   /// Bytes of the control requests that are coming in.
   var controlBytes = 0
   private let controlToken: [UInt8]
-  private var idleTimer: LoopTimer?
   private(set) var script: SimulatorScript
-  private var rulesByToken: [[UInt8]: Int] = [:]
-  private var prefixRules: [(prefix: [UInt8], rule: Int)] = []
+  private var rules = ScriptRules([])
   private var counters = SimulatorSummary()
   private var random: SplitMix64
-  private var connections: [ObjectIdentifier: (number: Int, connection: SimulatedConnection)] = [:]
-  private var lastNumber = 0
-  private var delayed = DueHeap<DelayedAnswer>()
-  private var timer: LoopTimer?
-  private var timerDue = UInt64.max
+  let connections: SimulatorConnections<SimulatedConnection>
   private var bucket = RateBucket()
   private let topics: [[UInt8]]
   private var topicNames = TopicNames()
@@ -48,9 +43,9 @@ final class SimulatorService {
     topics = options.topics.map { Array($0.utf8) }
     controlToken = Array(options.controlToken.utf8)
     random = SplitMix64(seed: options.seed)
+    connections = SimulatorConnections(loop: loop, idleTimeout: options.idleTimeout)
     script = SimulatorScript()
     replaceScript(options.script)
-    closeIdleConnections()
   }
 
   // MARK: Connections
@@ -58,35 +53,12 @@ final class SimulatorService {
   var acceptsConnections: Bool { connections.count < options.maximumConnections }
 
   func add(_ connection: SimulatedConnection) {
-    lastNumber += 1
-    connections[ObjectIdentifier(connection)] = (lastNumber, connection)
+    connections.add(connection)
     counters.connections += 1
   }
 
-  func remove(_ connection: SimulatedConnection) {
-    connections[ObjectIdentifier(connection)] = nil
-  }
-
-  /// In the order in which they came.
-  private var allConnections: [SimulatedConnection] {
-    connections.values.sorted { $0.number < $1.number }.map(\.connection)
-  }
-
-  /// Looks four times within the time that a connection may be idle.
-  private func closeIdleConnections() {
-    let limit = options.idleTimeout.nanoseconds
-    for connection in allConnections where loop.now &- connection.heardAt >= limit {
-      connection.closeBecauseIdle()
-    }
-    idleTimer = loop.schedule(after: options.idleTimeout / 4) { [weak self] in
-      self?.closeIdleConnections()
-    }
-  }
-
   func closeAll() {
-    timer?.cancel()
-    idleTimer?.cancel()
-    for connection in allConnections { connection.close() }
+    connections.closeAll()
     for (_, close) in binary.connections { close() }
   }
 
@@ -97,17 +69,8 @@ final class SimulatorService {
 
   func replaceScript(_ new: SimulatorScript) {
     script = new
-    rulesByToken = [:]
-    prefixRules = []
-    for (index, rule) in new.rules.enumerated() {
-      if rule.tokens.isEmpty { prefixRules.append((Array(rule.prefix.utf8), index)) }
-      // Of several rules for a token the first one holds.
-      for token in rule.tokens {
-        let key = Array(token.utf8)
-        if rulesByToken[key] == nil { rulesByToken[key] = index }
-      }
-    }
-    for connection in allConnections { connection.scriptChanged() }
+    rules = ScriptRules(new.rules.map { ($0.tokens, $0.prefix) })
+    for connection in connections.all { connection.scriptChanged() }
   }
 
   /// Forgets tokens and numbers; connections and script stay.
@@ -196,20 +159,12 @@ final class SimulatorService {
     if let rate = script.rate, !bucket.take(rate: rate, now: loop.now) {
       return .refuse(.serviceUnavailable)
     }
-    guard !script.mix.isEmpty else { return .accept }
-    var draw = Double(random.next() >> 11) * 0x1p-53
-    for share in script.mix {
-      if draw < share.probability { return share.answer }
-      draw -= share.probability
-    }
-    return .accept
+    return script.mix.draw(&random) ?? .accept
   }
 
   private func scripted(_ record: RequestRecord, tries: UInt32) -> SimulatedAnswer? {
     let token = UnsafeBufferPointer(start: record.token, count: record.tokenCount)
-    let place =
-      rulesByToken[Array(token)] ?? prefixRules.first { token.starts(with: $0.prefix) }?.rule
-    guard let place else { return nil }
+    guard let place = rules.rule(for: Array(token)) else { return nil }
     let rule = script.rules[place]
     // The legacy gateway is told no topic.
     if let topic = rule.topic, record.topicCount > 0,
@@ -217,7 +172,7 @@ final class SimulatorService {
     {
       return .refuse(.deviceTokenNotForTopic)
     }
-    return rule.answer(tries: tries)
+    return rule.steps.answer(tries: Int(tries))
   }
 
   func count(
@@ -266,45 +221,8 @@ final class SimulatorService {
     }
   }
 
-  // MARK: Latency
-
   /// How long the next answer waits, in nanoseconds.
-  func nextDelay() -> UInt64 {
-    let latency = script.latency.nanoseconds
-    let jitter = script.jitter.nanoseconds
-    guard jitter > 0 else { return latency }
-    let shifted = latency &+ random.next() % (2 * jitter + 1)
-    return shifted > jitter ? shifted - jitter : 0
-  }
-
-  func answerLater(_ item: DelayedAnswer, after delay: UInt64) {
-    delayed.insert(item, due: loop.now &+ delay)
-    scheduleTimer()
-  }
-
-  private func scheduleTimer() {
-    guard let due = delayed.nextDue, due < timerDue else { return }
-    timer?.cancel()
-    timerDue = due
-    let wait = due > loop.now ? due - loop.now : 0
-    timer = loop.schedule(after: .nanoseconds(Int64(clamping: wait))) { [weak self] in
-      self?.answerDue()
-    }
-  }
-
-  private func answerDue() {
-    timerDue = .max
-    var touched: [SimulatedConnection] = []
-    var known: Set<ObjectIdentifier> = []
-    while let item = delayed.popFirst(dueAt: loop.now) {
-      item.connection.perform(item.answer, slot: item.slot, stream: item.stream)
-      if known.insert(ObjectIdentifier(item.connection)).inserted {
-        touched.append(item.connection)
-      }
-    }
-    for connection in touched { connection.flush() }
-    scheduleTimer()
-  }
+  func nextDelay() -> UInt64 { random.delay(latency: script.latency, jitter: script.jitter) }
 }
 
 /// Answers that need more than the connection knows.

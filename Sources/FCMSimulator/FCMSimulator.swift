@@ -1,4 +1,5 @@
 import EventLoop
+import SimulatorSupport
 import TLS
 import Transport
 
@@ -31,12 +32,12 @@ package actor FCMSimulator {
   }
 
   /// Writes certificate, authority and service account and listens. Once.
-  package func start() throws(FCMSimulatorError) -> FCMSimulatorAddress {
+  package func start() throws(SimulatorError) -> FCMSimulatorAddress {
     guard service == nil else {
-      throw FCMSimulatorError(.cannotStart, "the simulator has been started already")
+      throw SimulatorError(.cannotStart, "the simulator has been started already")
     }
     guard options.streams >= 0, (0...65_535).contains(options.port) else {
-      throw FCMSimulatorError(.badOption, "streams must not be negative, port must be 0…65535")
+      throw SimulatorError(.badOption, "streams must not be negative, port must be 0…65535")
     }
     let files = try SimulatorFiles.prepare(options)
     let account = ServiceAccount(projectID: options.projectID)
@@ -58,7 +59,7 @@ package actor FCMSimulator {
         host: options.host, port: options.port, tls: tls, options: transport, loop: loop
       ) { FCMSimulator.accept($0, service) }
     } catch {
-      throw FCMSimulatorError(.cannotStart, "the simulator cannot start", cause: "\(error)")
+      throw SimulatorError(.cannotStart, "the simulator cannot start", cause: "\(error)")
     }
     self.service = service
     self.listener = listener
@@ -104,7 +105,7 @@ package actor FCMSimulator {
     listener?.close()
     listener = nil
     let summary = summary()
-    service?.closeAll()
+    service?.connections.closeAll()
     service = nil
     return summary
   }

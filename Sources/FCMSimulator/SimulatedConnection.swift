@@ -1,10 +1,11 @@
 import HTTP2
+import SimulatorSupport
 import Text
 import Transport
 
 /// One client's connection: joins transport, HTTP/2 session and the requests that are open.
 /// Confined to the loop; the service keeps it until it has closed.
-final class SimulatedConnection {
+final class SimulatedConnection: SimulatorConnection {
   /// Bytes for the socket beyond which no more frames are made, until it has drained.
   private static let outputLimit = 256 * 1024
   private static let excessText = Array("exceeded_max_concurrent_streams".utf8)
@@ -44,7 +45,7 @@ final class SimulatedConnection {
   func close() {
     session?.abandon()
     transport.close()
-    service.remove(self)
+    service.connections.remove(self)
   }
 
   /// Says goodbye as a server does that wants its memory back; a client that does not take even
@@ -142,13 +143,8 @@ final class SimulatedConnection {
     lastProcessedStream = max(lastProcessedStream, stream)
     let isSilent = service.script.silentAfter.map { messageCount >= $0 } ?? false
     let answer = service.decide(requests[slot], isSilent: isSilent, arrival: arrival)
-    let delay = service.nextDelay()
-    if delay == 0 {
-      perform(answer, slot: slot, stream: stream)
-    } else {
-      service.answerLater(
-        DelayedAnswer(connection: self, slot: slot, stream: stream, answer: answer), after: delay)
-    }
+    service.connections.answer(
+      self, answer, slot: slot, stream: stream, after: service.nextDelay())
   }
 
   private func goAway(_ code: UInt32, _ debug: [UInt8]) {
@@ -262,6 +258,6 @@ extension SimulatedConnection: ConnectionDelegate {
   func connectionClosed(_ connection: Connection, error: TransportError?) {
     if let error { service.log("a connection broke: \(error)") }
     session?.abandon()
-    service.remove(self)
+    service.connections.remove(self)
   }
 }

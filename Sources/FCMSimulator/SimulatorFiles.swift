@@ -1,5 +1,5 @@
-import Glibc
 import JSON
+import SimulatorSupport
 import TLS
 
 /// The files that clients of the simulator need, in one directory.
@@ -12,17 +12,9 @@ enum SimulatorFiles {
   }
 
   /// Makes the directory and writes the certificates.
-  static func prepare(_ options: FCMSimulatorOptions) throws(FCMSimulatorError) -> Paths {
+  static func prepare(_ options: FCMSimulatorOptions) throws(SimulatorError) -> Paths {
     let directory = options.directory
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-      throw FCMSimulatorError(
-        .cannotStart, "\(directory) cannot be made", cause: String(cString: strerror(errno)))
-    }
-    var status = stat()
-    guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw FCMSimulatorError(
-        .cannotStart, "\(directory) is not a directory: no symbolic link is followed")
-    }
+    try SimulatorDirectory.make(directory)
     do {
       let authority: ThrowAwayAuthority
       if let known = options.authority {
@@ -35,7 +27,7 @@ enum SimulatorFiles {
         authority: files.authority, certificate: files.certificate, certificateKey: files.key,
         serviceAccount: directory + "/service-account.json")
     } catch {
-      throw FCMSimulatorError(
+      throw SimulatorError(
         .cannotStart, "the certificates cannot be had in \(directory)", cause: "\(error)")
     }
   }
@@ -43,7 +35,7 @@ enum SimulatorFiles {
   /// Writes the file that Google hands out for a service account, with this server's endpoint.
   static func write(
     _ account: ServiceAccount, _ key: RS256KeyPair, tokenURI: String, to path: String
-  ) throws(FCMSimulatorError) {
+  ) throws(SimulatorError) {
     let value: JSONValue = [
       "type": "service_account",
       "project_id": .string(account.projectID),
@@ -56,7 +48,7 @@ enum SimulatorFiles {
     do {
       try ThrowAwayAuthority.write(PrettyJSON.text(value), to: path, mode: 0o600)
     } catch {
-      throw FCMSimulatorError(.cannotStart, "\(path) cannot be written", cause: "\(error)")
+      throw SimulatorError(.cannotStart, "\(path) cannot be written", cause: "\(error)")
     }
   }
 }

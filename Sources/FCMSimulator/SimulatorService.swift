@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP2
+import SimulatorSupport
 import Text
 
 /// The state that all connections of a simulator share: rules, access tokens, ledger, counters,
@@ -15,17 +16,11 @@ final class SimulatorService {
   let sendPaths: [[UInt8]]
   var counters = FCMSimulatorSummary()
   private(set) var script = FCMSimulatorScript()
-  private var rulesByToken: [[UInt8]: Int] = [:]
-  private var prefixRules: [(prefix: [UInt8], rule: Int)] = []
+  private var rules = ScriptRules([])
   private var tokenTries = 0
   private var random: SplitMix64
   private var quota = TokenBucket(tokens: .infinity)
-  private var connections: [ObjectIdentifier: (number: Int, connection: SimulatedConnection)] = [:]
-  private var lastNumber = 0
-  private var idleTimer: LoopTimer?
-  private var delayed = DueHeap<DelayedAnswer>()
-  private var timer: LoopTimer?
-  private var timerDue = UInt64.max
+  let connections: SimulatorConnections<SimulatedConnection>
 
   init(
     _ options: FCMSimulatorOptions, _ tokens: AccessTokens, loop: EventLoop,
@@ -38,11 +33,11 @@ final class SimulatorService {
     heads = try AnswerHeads()
     ledger = DeviceLedger(keptBodies: options.keptBodies)
     random = SplitMix64(seed: options.seed)
+    connections = SimulatorConnections(loop: loop, idleTimeout: options.idleTimeout)
     sendPaths = [options.projectID, options.projectNumber].map {
       Array("/v1/projects/\($0)/messages:send".utf8)
     }
     replaceScript(options.script)
-    closeIdleConnections()
   }
 
   // MARK: Connections
@@ -50,35 +45,8 @@ final class SimulatorService {
   var acceptsConnections: Bool { connections.count < options.maximumConnections }
 
   func add(_ connection: SimulatedConnection) {
-    lastNumber += 1
-    connections[ObjectIdentifier(connection)] = (lastNumber, connection)
+    connections.add(connection)
     counters.connections += 1
-  }
-
-  func remove(_ connection: SimulatedConnection) {
-    connections[ObjectIdentifier(connection)] = nil
-  }
-
-  /// In the order in which they came.
-  private var allConnections: [SimulatedConnection] {
-    connections.values.sorted { $0.number < $1.number }.map(\.connection)
-  }
-
-  /// Looks four times within the time that a connection may be idle.
-  private func closeIdleConnections() {
-    let limit = options.idleTimeout.nanoseconds
-    for connection in allConnections where loop.now &- connection.heardAt >= limit {
-      connection.closeBecauseIdle()
-    }
-    idleTimer = loop.schedule(after: options.idleTimeout / 4) { [weak self] in
-      self?.closeIdleConnections()
-    }
-  }
-
-  func closeAll() {
-    timer?.cancel()
-    idleTimer?.cancel()
-    for connection in allConnections { connection.close() }
   }
 
   var streamLimit: Int { script.streams ?? options.streams }
@@ -89,17 +57,8 @@ final class SimulatorService {
     script = new
     tokenTries = 0
     quota = TokenBucket(tokens: .infinity)
-    rulesByToken = [:]
-    prefixRules = []
-    for (index, rule) in new.rules.enumerated() {
-      if rule.tokens.isEmpty { prefixRules.append((Array(rule.prefix.utf8), index)) }
-      // Of several rules for a token the first one holds.
-      for token in rule.tokens {
-        let key = Array(token.utf8)
-        if rulesByToken[key] == nil { rulesByToken[key] = index }
-      }
-    }
-    for connection in allConnections { connection.scriptChanged() }
+    rules = ScriptRules(new.rules.map { ($0.tokens, $0.prefix) })
+    for connection in connections.all { connection.scriptChanged() }
   }
 
   var summary: FCMSimulatorSummary {
@@ -118,7 +77,7 @@ final class SimulatorService {
     counters.tokenRequests += 1
     defer { tokenTries += 1 }
     let answer: OAuthAnswer?
-    if let fault = FCMSimulatorScript.Step.answer(script.tokenAnswers, tries: tokenTries) {
+    if let fault = script.tokenAnswers.answer(tries: tokenTries) {
       answer = OAuthAnswer(fault)
     } else {
       answer = exchangeInOrder(request)
@@ -193,22 +152,10 @@ final class SimulatorService {
 
   private func choose(_ message: ScannedMessage, tries: UInt32) -> FCMAnswer {
     if let magic = MagicTokens.answer(message.name, tries: tries) { return magic }
-    if !script.rules.isEmpty {
-      let rule =
-        rulesByToken[message.name]
-        ?? prefixRules.first { message.name.starts(with: $0.prefix) }?.rule
-      if let rule {
-        return FCMSimulatorScript.Step.answer(script.rules[rule].steps, tries: Int(tries))
-          ?? .accept
-      }
+    if !script.rules.isEmpty, let rule = rules.rule(for: message.name) {
+      return script.rules[rule].steps.answer(tries: Int(tries)) ?? .accept
     }
-    guard !script.mix.isEmpty else { return .accept }
-    var draw = Double(random.next() >> 11) * 0x1p-53
-    for share in script.mix {
-      if draw < share.probability { return FCMAnswer(share.fault) }
-      draw -= share.probability
-    }
-    return .accept
+    return script.mix.draw(&random).map { FCMAnswer($0) } ?? .accept
   }
 
   private func count(
@@ -257,45 +204,8 @@ final class SimulatorService {
     return Array("{\n  \"name\": \"\(name)\"\n}\n".utf8)
   }
 
-  // MARK: Latency
-
   /// How long the next answer waits, in nanoseconds.
-  func nextDelay() -> UInt64 {
-    let latency = script.latency.nanoseconds
-    let jitter = script.jitter.nanoseconds
-    guard jitter > 0 else { return latency }
-    let shifted = latency &+ random.next() % (2 * jitter + 1)
-    return shifted > jitter ? shifted - jitter : 0
-  }
-
-  func answerLater(_ item: DelayedAnswer, after delay: UInt64) {
-    delayed.insert(item, due: loop.now &+ delay)
-    scheduleTimer()
-  }
-
-  private func scheduleTimer() {
-    guard let due = delayed.nextDue, due < timerDue else { return }
-    timer?.cancel()
-    timerDue = due
-    let wait = due > loop.now ? due - loop.now : 0
-    timer = loop.schedule(after: .nanoseconds(Int64(clamping: wait))) { [weak self] in
-      self?.answerDue()
-    }
-  }
-
-  private func answerDue() {
-    timerDue = .max
-    var touched: [SimulatedConnection] = []
-    var known: Set<ObjectIdentifier> = []
-    while let item = delayed.popFirst(dueAt: loop.now) {
-      item.connection.perform(item.answer, slot: item.slot, stream: item.stream)
-      if known.insert(ObjectIdentifier(item.connection)).inserted {
-        touched.append(item.connection)
-      }
-    }
-    for connection in touched { connection.flush() }
-    scheduleTimer()
-  }
+  func nextDelay() -> UInt64 { random.delay(latency: script.latency, jitter: script.jitter) }
 }
 
 extension OAuthAnswer {
@@ -314,11 +224,4 @@ extension OAuthAnswer {
     case .silence: return nil
     }
   }
-}
-
-struct DelayedAnswer {
-  let connection: SimulatedConnection
-  let slot: Int
-  let stream: Int32
-  let answer: FCMAnswer
 }

@@ -1,4 +1,5 @@
 import APNsSimulator
+import SimulatorSupport
 import Terminal
 import VerbSupport
 

@@ -1,20 +1,14 @@
 import APNsSimulator
 import EventLoop
+import Fixtures
 import HTTP2
 import TLS
 import Telemetry
 import Text
 import Transport
 
-struct Reply: Sendable {
-  var status = 0
-  var headers: [String: String] = [:]
-  var body: [UInt8] = []
-  /// The stream's error code; nil: the connection was lost first.
-  var closed: UInt32?
-
-  var text: String { String(decoding: body, as: UTF8.self) }
-}
+typealias Reply = HTTP2Reply
+typealias PushClient = HTTP2Client
 
 /// A push as Apple wants it, to be spoilt by tests.
 struct Request: Sendable {
@@ -47,55 +41,17 @@ struct Request: Sendable {
   }
 }
 
-/// A small HTTP/2 client on a loop; every method is called on it.
-final class PushClient {
-  private let loop: EventLoop
-  private var connection: Connection?
-  private var session: HTTP2ClientSession?
-  private var replies: [Int: Reply] = [:]
-  private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-  private var watchers: [CheckedContinuation<Void, Never>] = []
-  private var bodies: [Int: UnsafeMutableRawBufferPointer] = [:]
-  private var nextSlot = 0
-  private(set) var isOpen = false
-  private(set) var isLost = false
-  private(set) var goAways: [Int32] = []
-  private(set) var goAwayCodes: [UInt32] = []
-  private(set) var streamLimits: [Int] = []
-
-  init(_ loop: EventLoop) { self.loop = loop }
-
-  deinit { for body in bodies.values { body.deallocate() } }
-
+extension PushClient {
   func connect(
     _ address: APNsSimulatorAddress, assumedStreams: Int = 1, certificate: String? = nil
   ) async throws {
     let shown = try certificate.map {
       try ClientCertificate(file: Array($0.utf8), passphrase: nil)
     }
-    let trust = try TLSClientContext(
-      caFile: address.authorityFile, alpn: ["h2"], certificate: shown)
-    var options = HTTP2ClientOptions()
-    options.assumedMaximumStreams = assumedStreams
-    options.maximumSlots = 10_000
-    options.keptFields = .all
-    options.keptBodyBytes = 16 << 20
-    session = try HTTP2ClientSession(options: options)
-    let made = Connection(
-      to: Endpoint(host: address.host, port: address.port), tls: trust,
-      options: TransportOptions(), loop: loop, delegate: self)
-    connection = made
-    made.connect()
+    try dial(
+      Endpoint(host: address.host, port: address.port), authorityFile: address.authorityFile,
+      certificate: shown, assumedStreams: assumedStreams)
     await until { $0.isLost || ($0.isOpen && !$0.streamLimits.isEmpty) }
-  }
-
-  var streamLimit: Int { session?.remoteMaxConcurrentStreams ?? 0 }
-
-  func close() {
-    connection?.close()
-    session?.abandon()
-    connection = nil
-    session = nil
   }
 
   /// Starts a request; `reply(to:)` waits for its end.
@@ -106,103 +62,12 @@ final class PushClient {
     ]
     if let authorization { fields.append(("authorization", authorization, .never)) }
     for field in request.fields { fields.append((field.0, field.1, .never)) }
-    let block = try HTTP2FieldBlock(fields)
-    let slot = nextSlot
-    nextSlot += 1
-    let body = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(request.body.count, 1), alignment: 1)
-    body.copyBytes(from: request.body)
-    bodies[slot] = body
-    blocks.append(block)
-    replies[slot] = Reply()
-    guard let session else { return slot }
-    _ = try session.submit(
-      block, body: UnsafeRawBufferPointer(rebasing: body[0..<request.body.count]), slot: slot)
-    flush()
-    return slot
-  }
-  private var blocks: [HTTP2FieldBlock] = []
-
-  func reply(to slot: Int) async -> Reply {
-    if !isLost, replies[slot]?.closed == nil {
-      await withCheckedContinuation { waiting[slot] = $0 }
-    }
-    return replies[slot] ?? Reply()
+    return try start(fields, body: request.body)
   }
 
   func send(_ request: Request, authorization: String?) async throws -> Reply {
     await reply(to: try start(request, authorization: authorization))
   }
-
-  /// Waits until something has made `condition` true.
-  func until(_ condition: (PushClient) -> Bool) async {
-    while !condition(self) { await withCheckedContinuation { watchers.append($0) } }
-  }
-
-  /// Answers that are still missing.
-  var unanswered: Int { replies.values.count { $0.closed == nil } }
-
-  private func flush() {
-    do {
-      while let bytes = try session?.nextOutput() { connection?.write(bytes) }
-    } catch {
-      lose()
-    }
-  }
-
-  private func hear() {
-    guard let session else { return }
-    if session.takeSettingsChange() { streamLimits.append(streamLimit) }
-    if let goAway = session.takeGoAway() {
-      goAways.append(goAway.lastStreamID)
-      goAwayCodes.append(goAway.errorCode)
-    }
-    while let ended = session.nextEnded() {
-      replies[ended.slot]?.status = ended.status
-      replies[ended.slot]?.body = ended.content?.body ?? []
-      for field in ended.content?.fields ?? [] {
-        let name = String(decoding: field.name, as: UTF8.self)
-        replies[ended.slot]?.headers[name] = String(decoding: field.value, as: UTF8.self)
-      }
-      replies[ended.slot]?.closed = ended.errorCode
-      waiting.removeValue(forKey: ended.slot)?.resume()
-    }
-  }
-
-  private func lose() {
-    isLost = true
-    connection?.close()
-    session?.abandon()
-    for continuation in waiting.values { continuation.resume() }
-    waiting = [:]
-    changed()
-  }
-
-  private func changed() {
-    let waking = watchers
-    watchers = []
-    for watcher in waking { watcher.resume() }
-  }
-}
-
-extension PushClient: ConnectionDelegate {
-  func connectionOpened(_ connection: Connection) {
-    isOpen = true
-    flush()
-    changed()
-  }
-  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
-    do {
-      try session?.receive(bytes)
-      hear()
-      flush()
-    } catch {
-      lose()
-    }
-    changed()
-  }
-  func connectionDrained(_ connection: Connection) {}
-  func connectionClosed(_ connection: Connection, error: TransportError?) { lose() }
 }
 
 /// What a test changes in the simulator's options.

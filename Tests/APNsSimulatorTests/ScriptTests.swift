@@ -1,4 +1,5 @@
 import APNsSimulator
+import SimulatorSupport
 import Testing
 
 @Suite struct ScriptTests {

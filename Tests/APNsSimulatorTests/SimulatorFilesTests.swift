@@ -1,5 +1,6 @@
 import APNsSimulator
 import Glibc
+import SimulatorSupport
 import Testing
 
 /// What the simulator writes holds keys: into nobody else's file, and readable by its user only.

@@ -1,5 +1,6 @@
 import EventLoop
 import FCMSimulator
+import Fixtures
 import Glibc
 import HTTP2
 import JSON
@@ -8,15 +9,10 @@ import Telemetry
 import Text
 import Transport
 
-struct Reply: Sendable {
-  var status = 0
-  var headers: [String: String] = [:]
-  var body: [UInt8] = []
-  /// The stream's error code; nil: the connection was lost first.
-  var closed: UInt32?
+typealias Reply = HTTP2Reply
+typealias FCMClient = HTTP2Client
 
-  var text: String { String(decoding: body, as: UTF8.self) }
-
+extension Reply {
   private var error: JSONObject? { (try? JSONValue.parse(body))?.object?["error"]?.object }
 
   var details: [JSONObject] { error?["details"]?.array?.compactMap(\.object) ?? [] }
@@ -71,46 +67,12 @@ struct Request: Sendable {
   }
 }
 
-/// A small HTTP/2 client on a loop; every method is called on it.
-final class FCMClient {
-  private let loop: EventLoop
-  private var connection: Connection?
-  private var session: HTTP2ClientSession?
-  private var replies: [Int: Reply] = [:]
-  private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-  private var watchers: [CheckedContinuation<Void, Never>] = []
-  private var bodies: [UnsafeMutableRawBufferPointer] = []
-  private var blocks: [HTTP2FieldBlock] = []
-  private(set) var isOpen = false
-  private(set) var isLost = false
-  private(set) var goAways: [HTTP2GoAway] = []
-  private(set) var streamLimits: [Int] = []
-
-  init(_ loop: EventLoop) { self.loop = loop }
-
-  deinit { for body in bodies { body.deallocate() } }
-
+extension FCMClient {
   /// Begins to connect; requests may be started at once.
   func dial(_ address: FCMSimulatorAddress, assumedStreams: Int) throws {
-    let trust = try TLSClientContext(caFile: address.authorityFile, alpn: ["h2"])
-    var options = HTTP2ClientOptions()
-    options.assumedMaximumStreams = assumedStreams
-    options.maximumSlots = 200_000
-    options.keptFields = .all
-    options.keptBodyBytes = 1 << 20
-    session = try HTTP2ClientSession(options: options)
-    let made = Connection(
-      to: Endpoint(host: address.host, port: address.port), tls: trust,
-      options: TransportOptions(), loop: loop, delegate: self)
-    connection = made
-    made.connect()
-  }
-
-  func close() {
-    connection?.close()
-    session?.abandon()
-    connection = nil
-    session = nil
+    try dial(
+      Endpoint(host: address.host, port: address.port), authorityFile: address.authorityFile,
+      assumedStreams: assumedStreams)
   }
 
   /// Starts a request; `reply(to:)` waits for its end.
@@ -123,96 +85,10 @@ final class FCMClient {
     if let authorization = request.authorization {
       fields.append(("authorization", authorization, .indexed))
     }
-    let block = try HTTP2FieldBlock(fields)
-    let slot = bodies.count
-    let body = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(request.body.count, 1), alignment: 1)
-    body.copyBytes(from: request.body)
-    bodies.append(body)
-    blocks.append(block)
-    replies[slot] = Reply()
-    guard let session else { return slot }
-    _ = try session.submit(
-      block, body: UnsafeRawBufferPointer(rebasing: body[0..<request.body.count]), slot: slot)
-    if isOpen { flush() }
-    return slot
-  }
-
-  func reply(to slot: Int) async -> Reply {
-    if !isLost, replies[slot]?.closed == nil {
-      await withCheckedContinuation { waiting[slot] = $0 }
-    }
-    return replies[slot] ?? Reply()
+    return try start(fields, body: request.body)
   }
 
   func send(_ request: Request) async throws -> Reply { await reply(to: try start(request)) }
-
-  /// Waits until something has made `condition` true.
-  func until(_ condition: (FCMClient) -> Bool) async {
-    while !condition(self) { await withCheckedContinuation { watchers.append($0) } }
-  }
-
-  /// Answers that are still missing.
-  var unanswered: Int { replies.values.count { $0.closed == nil } }
-
-  private func flush() {
-    do {
-      while let bytes = try session?.nextOutput() { connection?.write(bytes) }
-    } catch {
-      lose()
-    }
-  }
-
-  private func hear() {
-    guard let session else { return }
-    if session.takeSettingsChange() { streamLimits.append(session.remoteMaxConcurrentStreams) }
-    if let goAway = session.takeGoAway() { goAways.append(goAway) }
-    while let ended = session.nextEnded() {
-      replies[ended.slot]?.status = ended.status
-      replies[ended.slot]?.body = ended.content?.body ?? []
-      for field in ended.content?.fields ?? [] {
-        let name = String(decoding: field.name, as: UTF8.self)
-        replies[ended.slot]?.headers[name] = String(decoding: field.value, as: UTF8.self)
-      }
-      replies[ended.slot]?.closed = ended.errorCode
-      waiting.removeValue(forKey: ended.slot)?.resume()
-    }
-  }
-
-  private func lose() {
-    isLost = true
-    connection?.close()
-    session?.abandon()
-    for continuation in waiting.values { continuation.resume() }
-    waiting = [:]
-    changed()
-  }
-
-  private func changed() {
-    let waking = watchers
-    watchers = []
-    for watcher in waking { watcher.resume() }
-  }
-}
-
-extension FCMClient: ConnectionDelegate {
-  func connectionOpened(_ connection: Connection) {
-    isOpen = true
-    flush()
-    changed()
-  }
-  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
-    do {
-      try session?.receive(bytes)
-      hear()
-      flush()
-    } catch {
-      lose()
-    }
-    changed()
-  }
-  func connectionDrained(_ connection: Connection) {}
-  func connectionClosed(_ connection: Connection, error: TransportError?) { lose() }
 }
 
 /// Changes of a test to the simulator's options.

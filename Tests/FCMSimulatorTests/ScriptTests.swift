@@ -1,4 +1,5 @@
 import FCMSimulator
+import SimulatorSupport
 import Testing
 
 @Suite struct ScriptTests {
@@ -51,7 +52,7 @@ import Testing
     (#"{"token_answers": [{"fault": "x"}]}"#, "token_answers[0].fault"),
   ])
   func errorsNameThePlace(text: String, place: String) {
-    let error = #expect(throws: FCMSimulatorError.self) { try parse(text) }
+    let error = #expect(throws: SimulatorError.self) { try parse(text) }
     #expect(error?.description.contains(place) == true, "\(error?.description ?? "")")
   }
 

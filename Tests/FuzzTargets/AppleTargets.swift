@@ -2,6 +2,7 @@ import APNs
 import APNsSimulator
 import Deliver
 import Legacy
+import SimulatorSupport
 import Text
 
 let appleTargets = [

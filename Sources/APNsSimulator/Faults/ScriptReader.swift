@@ -1,4 +1,5 @@
 import JSON
+import SimulatorSupport
 
 extension SimulatorScript {
   /// Room for 100,000 tokens.
@@ -41,38 +42,40 @@ enum ScriptReader {
     let value = member.value
     switch name {
     case "rules":
-      guard let list = value.array else { throw wrong(name, "a list") }
+      guard let list = value.array else { throw ScriptValues.wrong(name, "a list") }
       script.rules = try rules(list)
     case "mix":
-      guard let object = value.object else { throw wrong(name, "an object") }
+      guard let object = value.object else { throw ScriptValues.wrong(name, "an object") }
       for share in object.members {
-        guard let probability = number(share.value) else {
-          throw wrong("mix.\(share.name)", "a number")
+        guard let probability = ScriptValues.number(share.value) else {
+          throw ScriptValues.wrong("mix.\(share.name)", "a number")
         }
         script.mix.append(try SimulatorScript.share(share.name, probability))
       }
-      try SimulatorScript.check(script.mix)
-    case "latency_ms": script.latency = try milliseconds(name, value)
-    case "jitter_ms": script.jitter = try milliseconds(name, value)
-    case "streams": script.streams = try count(name, value, from: 0)
-    case "rate": script.rate = try count(name, value, from: 1)
-    case "goaway_after": script.goAwayAfter = try count(name, value, from: 1)
-    case "goaway_behind": script.goAwayBehind = try count(name, value, from: 0)
+      try script.mix.check()
+    case "latency_ms": script.latency = try ScriptValues.milliseconds(name, value)
+    case "jitter_ms": script.jitter = try ScriptValues.milliseconds(name, value)
+    case "streams": script.streams = try ScriptValues.count(name, value, from: 0)
+    case "rate": script.rate = try ScriptValues.count(name, value, from: 1)
+    case "goaway_after": script.goAwayAfter = try ScriptValues.count(name, value, from: 1)
+    case "goaway_behind": script.goAwayBehind = try ScriptValues.count(name, value, from: 0)
     case "goaway_code":
-      script.goAwayCode = UInt32(clamping: try count(name, value, from: 0))
-    case "drop_after": script.dropAfter = try count(name, value, from: 1)
-    case "silent_after": script.silentAfter = try count(name, value, from: 1)
-    case "cut_after": script.cutAfter = try count(name, value, from: 1)
-    case "end_after": script.endAfter = try count(name, value, from: 1)
-    case "half_close_after": script.halfCloseAfter = try count(name, value, from: 1)
+      script.goAwayCode = UInt32(clamping: try ScriptValues.count(name, value, from: 0))
+    case "drop_after": script.dropAfter = try ScriptValues.count(name, value, from: 1)
+    case "silent_after": script.silentAfter = try ScriptValues.count(name, value, from: 1)
+    case "cut_after": script.cutAfter = try ScriptValues.count(name, value, from: 1)
+    case "end_after": script.endAfter = try ScriptValues.count(name, value, from: 1)
+    case "half_close_after": script.halfCloseAfter = try ScriptValues.count(name, value, from: 1)
     case "attack":
       guard let attack = value.string.flatMap(Attack.init) else {
-        throw wrong(name, "one of " + Attack.allCases.map(\.rawValue).joined(separator: ", "))
+        throw ScriptValues.wrong(
+          name, "one of " + Attack.allCases.map(\.rawValue).joined(separator: ", "))
       }
       script.attack = attack
-    case "attack_after": script.attackAfter = try count(name, value, from: 1)
-    case "window": script.window = try count(name, value, from: 0, to: Int64(Int32.max))
-    case "slice_bytes": script.sliceBytes = try count(name, value, from: 1)
+    case "attack_after": script.attackAfter = try ScriptValues.count(name, value, from: 1)
+    case "window":
+      script.window = try ScriptValues.count(name, value, from: 0, to: Int64(Int32.max))
+    case "slice_bytes": script.sliceBytes = try ScriptValues.count(name, value, from: 1)
     default: throw SimulatorError(.badScript, "\(name) is no member of a script")
     }
   }
@@ -90,20 +93,22 @@ enum ScriptReader {
   private static func rule(
     _ value: JSONValue, _ place: String
   ) throws(SimulatorError) -> SimulatorScript.Rule {
-    guard let object = value.object else { throw wrong(place, "an object") }
+    guard let object = value.object else { throw ScriptValues.wrong(place, "an object") }
     var rule = SimulatorScript.Rule()
     for member in object.members {
       let name = "\(place).\(member.name)"
       switch member.name {
       case "tokens":
-        guard let list = member.value.array else { throw wrong(name, "a list of tokens") }
+        guard let list = member.value.array else {
+          throw ScriptValues.wrong(name, "a list of tokens")
+        }
         for token in list { rule.tokens.append(try hex(token, name)) }
       case "prefix": rule.prefix = try hex(member.value, name)
       case "topic":
-        guard let topic = member.value.string else { throw wrong(name, "a string") }
+        guard let topic = member.value.string else { throw ScriptValues.wrong(name, "a string") }
         rule.topic = topic
       case "answers":
-        guard let list = member.value.array else { throw wrong(name, "a list") }
+        guard let list = member.value.array else { throw ScriptValues.wrong(name, "a list") }
         for (index, answer) in list.enumerated() {
           rule.steps.append(try step(answer, "\(name)[\(index)]"))
         }
@@ -122,15 +127,11 @@ enum ScriptReader {
   private static func step(
     _ value: JSONValue, _ place: String
   ) throws(SimulatorError) -> SimulatorScript.Step {
-    guard let object = value.object else { throw wrong(place, "an object") }
     let known = [
       "status", "reason", "timestamp", "retry_after", "body", "times", "reset", "silence", "drop",
     ]
-    for member in object.members where !known.contains(member.name) {
-      throw SimulatorError(.badScript, "\(place).\(member.name) is no member of an answer")
-    }
-    var times: Int?
-    if let value = object["times"] { times = try count("\(place).times", value, from: 1) }
+    let object = try ScriptValues.object(value, place, known: known, what: "an answer")
+    let times = try ScriptValues.times(object, place)
     return SimulatorScript.Step(try answer(object, place), times: times)
   }
 
@@ -140,15 +141,17 @@ enum ScriptReader {
     if object["silence"]?.bool == true { return .silence }
     if object["drop"]?.bool == true { return .drop }
     if let code = object["reset"] {
-      return .reset(UInt32(clamping: try count("\(place).reset", code, from: 0)))
+      return .reset(UInt32(clamping: try ScriptValues.count("\(place).reset", code, from: 0)))
     }
     guard let status = object["status"]?.integer, status >= 200, status <= 599 else {
-      throw wrong("\(place).status", "a number between 200 and 599")
+      throw ScriptValues.wrong("\(place).status", "a number between 200 and 599")
     }
     if status == 200 { return .accept }
     var refusal: Refusal
     if let reason = object["reason"] {
-      guard let text = reason.string else { throw wrong("\(place).reason", "a string") }
+      guard let text = reason.string else {
+        throw ScriptValues.wrong("\(place).reason", "a string")
+      }
       refusal = Refusal(status: Int(status), reason: text)
       if status == 410 { refusal.timestamp = .now }
     } else if let usual = AppleReason.usual(for: Int(status)) {
@@ -157,14 +160,16 @@ enum ScriptReader {
       throw SimulatorError(.badScript, "\(place).reason is needed with status \(status)")
     }
     if let value = object["timestamp"] {
-      guard let time = value.integer else { throw wrong("\(place).timestamp", "milliseconds") }
+      guard let time = value.integer else {
+        throw ScriptValues.wrong("\(place).timestamp", "milliseconds")
+      }
       refusal.timestamp = .fixed(time)
     }
     if let value = object["retry_after"] {
-      refusal.retryAfter = try count("\(place).retry_after", value, from: 0)
+      refusal.retryAfter = try ScriptValues.count("\(place).retry_after", value, from: 0)
     }
     if let value = object["body"] {
-      guard let text = value.string else { throw wrong("\(place).body", "a string") }
+      guard let text = value.string else { throw ScriptValues.wrong("\(place).body", "a string") }
       refusal.body = text
     }
     return .refuse(refusal)
@@ -177,37 +182,9 @@ enum ScriptReader {
       !text.isEmpty && text.utf8.count <= RequestRecord.maximumTokenDigits
         && text.utf8.allSatisfy { RequestRules.lowerHex($0) != 0 }
     }
-    guard let text = value.string, isHex == true else { throw wrong(place, "hex digits") }
+    guard let text = value.string, isHex == true else {
+      throw ScriptValues.wrong(place, "hex digits")
+    }
     return text.lowercased()
-  }
-
-  private static func number(_ value: JSONValue) -> Double? {
-    switch value {
-    case .integer(let number): Double(number)
-    case .double(let number): number
-    default: nil
-    }
-  }
-
-  private static func milliseconds(
-    _ name: String, _ value: JSONValue
-  ) throws(SimulatorError) -> Duration {
-    guard let number = number(value), number >= 0, number <= 3_600_000 else {
-      throw wrong(name, "milliseconds between 0 and an hour")
-    }
-    return .microseconds(Int64(number * 1000))
-  }
-
-  private static func count(
-    _ name: String, _ value: JSONValue, from least: Int, to most: Int64 = Int64(UInt32.max)
-  ) throws(SimulatorError) -> Int {
-    guard let number = value.integer, number >= least, number <= most else {
-      throw wrong(name, "a whole number from \(least)")
-    }
-    return Int(number)
-  }
-
-  private static func wrong(_ place: String, _ wanted: String) -> SimulatorError {
-    SimulatorError(.badScript, "\(place) must be \(wanted)")
   }
 }

@@ -1,4 +1,5 @@
 import JSON
+import SimulatorSupport
 
 /// How the simulator misbehaves. The same document is the script file and the body of
 /// `POST /simulator/script`, which replaces the whole script:
@@ -17,16 +18,8 @@ import JSON
 /// true}`, with `times` to give it for so many tries; what follows the last answer is an
 /// acceptance.
 package struct SimulatorScript: Sendable, Equatable {
-  package struct Step: Sendable, Equatable {
-    package var answer: SimulatedAnswer
-    /// Nil: for ever.
-    package var times: Int?
-
-    package init(_ answer: SimulatedAnswer, times: Int? = nil) {
-      self.answer = answer
-      self.times = times
-    }
-  }
+  package typealias Step = ScriptStep<SimulatedAnswer>
+  package typealias Share = ScriptShare<SimulatedAnswer>
 
   package struct Rule: Sendable, Equatable {
     /// Tokens or, when empty, every token with `prefix`; lower-case hex.
@@ -44,27 +37,6 @@ package struct SimulatorScript: Sendable, Equatable {
       self.prefix = prefix
       self.topic = topic
       self.steps = steps
-    }
-
-    /// The answer to try number `tries` (0: the first), nil when this rule has none.
-    func answer(tries: UInt32) -> SimulatedAnswer? {
-      var before = Int(tries)
-      for step in steps {
-        guard let times = step.times, before >= times else { return step.answer }
-        before -= times
-      }
-      return nil
-    }
-  }
-
-  package struct Share: Sendable, Equatable {
-    package var answer: SimulatedAnswer
-    /// Of all valid requests that no token and no rule decided, 0…1.
-    package var probability: Double
-
-    package init(_ answer: SimulatedAnswer, probability: Double) {
-      self.answer = answer
-      self.probability = probability
     }
   }
 
@@ -117,7 +89,7 @@ package struct SimulatorScript: Sendable, Equatable {
       }
       shares.append(try share(String(sides[0]), probability))
     }
-    try check(shares)
+    try shares.check()
     return shares
   }
 
@@ -139,11 +111,5 @@ package struct SimulatorScript: Sendable, Equatable {
       answer = .refuse(reason)
     }
     return Share(answer, probability: probability)
-  }
-
-  static func check(_ shares: [Share]) throws(SimulatorError) {
-    guard shares.reduce(0, { $0 + $1.probability }) <= 1 else {
-      throw SimulatorError(.badScript, "mix: the shares add up to more than 1")
-    }
   }
 }

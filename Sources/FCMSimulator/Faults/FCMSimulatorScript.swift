@@ -1,4 +1,5 @@
 import JSON
+import SimulatorSupport
 
 /// How the simulator misbehaves, as a document:
 ///
@@ -14,26 +15,8 @@ import JSON
 /// those of `OAuthFault`. An answer is given `times` times or, without, for ever; behind the last
 /// one requests are accepted.
 package struct FCMSimulatorScript: Sendable, Equatable {
-  package struct Step<Answer: Sendable & Equatable>: Sendable, Equatable {
-    package var answer: Answer
-    /// Nil: for ever.
-    package var times: Int?
-
-    package init(_ answer: Answer, times: Int? = nil) {
-      self.answer = answer
-      self.times = times
-    }
-
-    /// The answer to try number `tries` (0: the first), nil when there is none.
-    static func answer(_ steps: [Self], tries: Int) -> Answer? {
-      var before = tries
-      for step in steps {
-        guard let times = step.times, before >= times else { return step.answer }
-        before -= times
-      }
-      return nil
-    }
-  }
+  package typealias Step<Answer: Sendable & Equatable> = ScriptStep<Answer>
+  package typealias Share = ScriptShare<FCMFault>
 
   package struct Rule: Sendable, Equatable {
     /// Tokens or, when empty, every token with `prefix`.
@@ -45,17 +28,6 @@ package struct FCMSimulatorScript: Sendable, Equatable {
       self.tokens = tokens
       self.prefix = prefix
       self.steps = steps
-    }
-  }
-
-  package struct Share: Sendable, Equatable {
-    package var fault: FCMFault
-    /// Of all valid requests that no token and no rule decided, 0…1.
-    package var probability: Double
-
-    package init(_ fault: FCMFault, probability: Double) {
-      self.fault = fault
-      self.probability = probability
     }
   }
 
@@ -90,12 +62,12 @@ package struct FCMSimulatorScript: Sendable, Equatable {
   package static let maximumBytes = 8 << 20
 
   /// Reads a script document. Every error names the member it is about.
-  package static func parse(_ bytes: [UInt8]) throws(FCMSimulatorError) -> FCMSimulatorScript {
+  package static func parse(_ bytes: [UInt8]) throws(SimulatorError) -> FCMSimulatorScript {
     let value: JSONValue
     do {
       value = try JSONValue.parse(bytes, maximumBytes: maximumBytes)
     } catch {
-      throw FCMSimulatorError(.badScript, "the script is not JSON", cause: "\(error)")
+      throw SimulatorError(.badScript, "the script is not JSON", cause: "\(error)")
     }
     return try ScriptReader.script(value)
   }

@@ -1,7 +1,7 @@
-/// The reason why the simulator cannot start or take a script.
-package struct FCMSimulatorError: Error, Sendable, CustomStringConvertible {
+/// The reason why a simulator cannot start or take a script.
+package struct SimulatorError: Error, Sendable, CustomStringConvertible {
   package enum Code: String, Sendable {
-    /// The script or an option is wrong; the message names the place.
+    /// The script, the mix or an option is wrong; the message names the place.
     case badScript, badOption
     /// The directory, the certificate, the key or the port cannot be had.
     case cannotStart
@@ -11,7 +11,7 @@ package struct FCMSimulatorError: Error, Sendable, CustomStringConvertible {
   package let message: String
   package let cause: String?
 
-  init(_ code: Code, _ message: String, cause: String? = nil) {
+  package init(_ code: Code, _ message: String, cause: String? = nil) {
     self.code = code
     self.message = message
     self.cause = cause
