@@ -129,7 +129,9 @@ let platforms: [Target] = [
   platform("Legacy", ["APNs", "Deliver", "EventLoop", "Model", "Text", "Transport"]),
   platform(
     "WebPush",
-    ["Deliver", "HTTP2", "JSON", "Model", "Text", "Threads", "TLS", "Transport"]),
+    [
+      "Deliver", "HTTP2", "JSON", "Model", "Subscriptions", "Text", "Threads", "TLS", "Transport",
+    ]),
 ]
 
 let rooms: [Target] = [
@@ -138,6 +140,7 @@ let rooms: [Target] = [
   room("Keyspace", ["Text"], resources: scripts),
   room("Tokens", ["Keyspace", "Redis", "Text"], resources: scripts),
   room("Rules", ["Model", "Text"]),
+  room("Subscriptions", ["Model", "Text", "TLS"]),
   room("Terminal", ["Text", "Threads"]),
   room("Telemetry", ["Text", "Threads"]),
   room(
@@ -147,7 +150,8 @@ let rooms: [Target] = [
       "Render", "Telemetry", "Text", "Threads",
     ]),
   room(
-    "Devices", ["JSON", "Keyspace", "Model", "Redis", "Rules", "Text", "Tokens"],
+    "Devices",
+    ["JSON", "Keyspace", "Model", "Redis", "Rules", "Subscriptions", "Text", "Tokens"],
     resources: scripts),
   room(
     "Traces",
@@ -166,7 +170,7 @@ let rooms: [Target] = [
     "API",
     [
       "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
-      "Record", "Redis", "Rules", "Telemetry", "Text", "Threads", "TLS", "Traces",
+      "Record", "Redis", "Rules", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
     ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["Text", "YAML"]),
@@ -216,10 +220,9 @@ let rooms: [Target] = [
     [
       "APNs",
       "API", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka", "Keyspace",
-      "Legacy", "Model", "Pipeline",
-      "Record", "Redis", "Render", "Rules", "Settings", "SingleRequests", "Telemetry", "Text",
-      "Threads", "TLS",
-      "Traces", "Transport", "Versions", "YAML",
+      "Legacy", "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Settings",
+      "SingleRequests", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
+      "Transport", "Versions", "WebPush", "YAML",
     ]),
   room(
     "VerbSupport",
@@ -258,8 +261,8 @@ let rooms: [Target] = [
   room(
     "DeviceVerbs",
     [
-      "Assembly", "Devices", "Ingest", "Kafka", "Model", "PushSupport", "Telemetry", "Terminal",
-      "VerbSupport",
+      "Assembly", "Devices", "Ingest", "Kafka", "Model", "PushSupport", "Subscriptions",
+      "Telemetry", "Terminal", "VerbSupport",
     ]),
   room(
     "BackendVerbs",
@@ -404,7 +407,9 @@ let testTargets: [Target] = [
       "Transport",
     ]),
   tests("APNsTests", ["APNs", "Deliver", "Fixtures", "Model", "Text"]),
-  tests("WebPushTests", ["Deliver", "Fixtures", "HTTP2", "Model", "Text", "TLS", "WebPush"]),
+  tests(
+    "WebPushTests",
+    ["Deliver", "Fixtures", "HTTP2", "Model", "Subscriptions", "Text", "TLS", "WebPush"]),
   tests(
     "FCMTests", ["Deliver", "FCM", "Fixtures", "HTTP2", "JSON", "Model", "Text", "Threads", "TLS"]),
   tests(
@@ -451,6 +456,8 @@ let testTargets: [Target] = [
       "APNsSimulator", "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Telemetry",
       "Text", "Threads", "TLS", "Transport",
     ]),
+  tests("SimulatorSupportTests", ["SimulatorSupport", "Text"]),
+  tests("SubscriptionsTests", ["Model", "Subscriptions", "Text", "TLS"]),
   tests(
     "FCMSimulatorTests",
     [

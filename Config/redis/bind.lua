@@ -4,15 +4,18 @@
 -- each move of a token, and knows by it when it comes too late. For one Redis, not for a Redis
 -- Cluster: users and tokens are in other slots.
 --
---   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <topic> [<ms since 1970>]
+--   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <topic> [<ms since 1970>] [<keys>]
 --   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <topic>
 --
 -- <environment> is production or sandbox, and <token> is then Apple's, in lower-case hex; or it is fcm,
--- and <token> is Firebase's, as it is. <topic> is what the token is registered for: the app's bundle
--- id, at Apple for all but the ordinary device token with the suffix of its push type, as in
--- com.example.live.push-type.liveactivity. Without a time, now is the time of the binding. Answers 1
--- when it changed something, 0 when it was so already, and -1 to a bind whose time was given when
--- another user has bound the token since: then nothing is changed.
+-- and <token> is Firebase's, as it is; or it is webpush, and <token> is the endpoint of a browser's
+-- subscription, which you have checked (docs/webpush.md says how). Of a subscription <keys> is
+-- <p256dh>.<auth>.<id of the VAPID key pair>, the first two in base64url without padding. <topic> is
+-- what the token is registered for: the app's bundle id, at Apple for all but the ordinary device
+-- token with the suffix of its push type, as in com.example.live.push-type.liveactivity. Without a
+-- time, or with an empty one, now is the time of the binding. Answers 1 when it changed something, 0
+-- when it was so already, and -1 to a bind whose time was given when another user has bound the token
+-- since: then nothing is changed.
 
 local owner_key, verb, user, environment, topic = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -29,20 +32,34 @@ if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]')
   return refuse('a user id must be 1 to 128 bytes without control characters and braces')
 end
 local starts = {
-  production = 'apns:production:', sandbox = 'apns:sandbox:', fcm = 'fcm:',
+  production = 'apns:production:', sandbox = 'apns:sandbox:', fcm = 'fcm:', webpush = 'webpush:',
 }
 if not starts[environment or ''] then
-  return refuse('the environment must be production, sandbox or fcm')
+  return refuse('the environment must be production, sandbox, fcm or webpush')
 end
+local is_apple = environment == 'production' or environment == 'sandbox'
 local is_hex = not string.find(token, '[^0-9a-f]')
-if environment ~= 'fcm' and (not is_hex or #token % 2 ~= 0 or #token > 512) then
+if is_apple and (not is_hex or #token % 2 ~= 0 or #token > 512) then
   return refuse('the key must be <prefix>{t:<token>}, the token in lower-case hex')
 end
 if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
   return refuse('the topic must be letters, digits, dots and hyphens')
 end
+local time, keys_text = ARGV[5], ARGV[6]
+if time == '' then time = nil end
+if environment == 'webpush' and (string.sub(token, 1, 8) ~= 'https://' or #token > 2048) then
+  return refuse('the key must be <prefix>{t:<endpoint>}, the endpoint of a subscription')
+end
+if environment == 'webpush' and verb == 'bind' then
+  local p256dh, auth, id = string.match(keys_text or '', '^([%w_-]+)%.([%w_-]+)%.([%w._-]+)$')
+  if not id or #p256dh ~= 87 or #auth ~= 22 or #id > 64 then
+    return refuse('the keys must be <p256dh>.<auth>.<id>, as the subscription has them')
+  end
+elseif keys_text then
+  return refuse('only subscriptions that are bound have keys')
+end
 local now = redis.call('TIME')
-local at = tonumber(ARGV[5] or string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
+local at = tonumber(time or string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
 -- Neither infinite nor beyond what a number counts exactly.
 if not at or at ~= math.floor(at) or math.abs(at) > 9007199254740992 then
   return refuse('the time must be milliseconds since 1970')
@@ -101,17 +118,37 @@ local function drop(of, member)
   return redis.call('SREM', places[1], member)
 end
 
-local member = starts[environment] .. topic .. ':' .. token
+local member = starts[environment] .. topic .. ':' .. (keys_text and keys_text .. ':' or '') .. token
 local problem = wrong(owner_key, 'string') or wrong(moves, 'hash') or wrong_user(user)
 if problem then return problem end
 local owner = redis.call('GET', owner_key)
 if owner == '' then owner = false end
 
 local function is_of_token(binding)
-  -- Only Apple's have a field for the environment.
+  -- Apple's have a field for the environment, browsers' one for keys.
   local pattern = '^[^:]*:[^:]*:(.*)$'
-  if string.sub(binding, 1, 5) == 'apns:' then pattern = '^apns:[^:]*:[^:]*:(.*)$' end
+  if string.sub(binding, 1, 5) == 'apns:' or string.sub(binding, 1, 8) == 'webpush:' then
+    pattern = '^[^:]*:[^:]*:[^:]*:(.*)$'
+  end
   return string.match(binding, pattern) == token
+end
+
+-- A subscription with other keys, of the same app and endpoint.
+local function is_twin(binding)
+  return environment == 'webpush' and binding ~= member and is_of_token(binding)
+    and string.match(binding, '^webpush:([^:]*):') == topic
+end
+
+-- Takes out the user's subscription, whatever its keys. Answers how many there were.
+local function drop_twins()
+  local removed = 0
+  if environment ~= 'webpush' then return removed end
+  for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
+    for _, had in ipairs(redis.call(command, keys(user)[place])) do
+      if is_twin(had) then removed = removed + drop(user, had) end
+    end
+  end
+  return removed
 end
 
 -- Who has to leave the token: who owned it, and whom an earlier move that broke off has left over.
@@ -160,7 +197,7 @@ end
 if verb == 'unbind' then
   local is_theirs = owner == user or (not owner and is_returning)
   if is_theirs and wrong_others() then return problem end
-  local removed = drop(user, member)
+  local removed = drop(user, member) + drop_twins()
   -- Whoever has the token in another app or environment still owns it.
   for _, has in ipairs(redis.call('SMEMBERS', keys(user)[1])) do
     if is_of_token(has) then return removed end
@@ -180,7 +217,7 @@ if count >= 1000 and redis.call('SISMEMBER', keys(user)[1], member) == 0 then
   return refuse('the user has ' .. count .. ' devices already, at most 1000 are taken')
 end
 -- A registration that is told later than it was takes nothing from whoever logged in since.
-if ARGV[5] and owner and owner ~= user then
+if time and owner and owner ~= user then
   if redis.call('HLEN', keys(owner)[2]) > 2000 then return -1 end
   local times = redis.call('HGETALL', keys(owner)[2])
   for i = 1, #times, 2 do
@@ -200,4 +237,5 @@ if not known or known < at or known > present + 86400000 then
   redis.call('HSET', places[2], member, string.format('%.0f', at))
 end
 redis.call('HDEL', places[3], member)
+drop_twins()
 return redis.call('SADD', places[1], member)

@@ -3,6 +3,7 @@ import Ingest
 import Kafka
 import Keyspace
 import Redis
+import Subscriptions
 import Telemetry
 import Traces
 
@@ -16,6 +17,8 @@ package struct APIOptions: Sendable {
   /// Where followers without shards may stand: the pattern of `audience.plain_set_key`.
   package var plainSetKey: String?
   package var keys: APIKeyRing
+  /// Which browsers' subscriptions are taken.
+  package var subscriptions = SubscriptionRules()
   package var imports = ImportOptions()
   /// How many threads answer. Each has its part of the connections, which is more than the imports
   /// that it may do at once: the API has fewer threads where there would not be enough for all.

@@ -45,6 +45,7 @@ extension Assembly {
     // With four, Redis is what others wait for.
     options.threads = api.threads == 0 ? min(4, ProcessLimits.current.processors) : api.threads
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
+    options.subscriptions = subscriptionRules(settings)
     options.trace = traceOptions(settings, log: log)
     options.imports.maximumBytes = api.imports.maximumBytes
     options.imports.atOnce = api.imports.atOnce

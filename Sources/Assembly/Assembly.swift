@@ -158,6 +158,7 @@ package enum Assembly {
         streams: fcm.streamsPerConnection)
       routes[.fcm] = target
     }
+    if settings.webpush.isConfigured { routes[.webpush] = try webPushTarget(settings) }
     return routes
   }
 

@@ -74,15 +74,24 @@ extension Assembly {
       probeBytes: probeBytes(settings))
   }
 
-  /// Of one lane: to both of Apple's environments with each of the credentials, and to FCM.
+  /// Push services that a lane has connections to at the same time. There are five of the browsers,
+  /// one of them with a dozen hosts.
+  private static let usualPushServices = 16
+
+  /// Of one lane: to both of Apple's environments with each of the credentials, to FCM, and to push
+  /// services.
   private static func connectionBytes(_ settings: Settings) -> Int {
     let (apns, fcm) = (settings.apns, settings.fcm)
     let apple = DeliverOptions.maximumConnectionBytes(
       connections: apns.mostConnectionsPerLane, streams: apns.streamsPerConnection)
     let android = DeliverOptions.maximumConnectionBytes(
       connections: fcm.mostConnectionsPerLane, streams: fcm.streamsPerConnection)
+    let webpush = settings.webpush
+    let browsers = DeliverOptions.maximumConnectionBytes(
+      connections: webpush.connectionsPerLane, streams: webpush.streamsPerConnection)
     return Destination.all(of: .apns).count * CredentialGroup.all(settings).count * apple
       + (fcm.isConfigured ? android : 0)
+      + (webpush.isConfigured ? usualPushServices * browsers : 0)
   }
 
   /// The most that others send again when such a worker dies. Reads no file.
@@ -120,14 +129,16 @@ extension Assembly {
 }
 
 /// The files of all credentials that are configured: those of `apns.apps`, those of all other apps
-/// at Apple, and those for Firebase.
+/// at Apple, those for Firebase, and those for browsers.
 package struct AppCredentialFiles: Sendable {
   private let all: [(name: String?, files: any CredentialFiles)]
   private let fcm: FCMCredentialFiles?
+  private let webpush: WebPushKeyFiles?
   package let credentials: AppCredentials
 
   package init(_ settings: Settings) throws(SettingsError) {
     fcm = try FCMCredentialFiles(settings)
+    webpush = try WebPushKeyFiles(settings)
     let groups = CredentialGroup.all(settings)
     var all: [(name: String?, files: any CredentialFiles)] = []
     var places: [String: Int] = [:]
@@ -139,18 +150,21 @@ package struct AppCredentialFiles: Sendable {
     let apple = AppCredentials(
       all.map { AppCredentials.Item(name: $0.name, $0.files.credentials) }, apps: places,
       others: groups.firstIndex(where: \.isOfOthers))
-    credentials = fcm.map { apple.adding(AppCredentials($0.account)) } ?? apple
+    let phones = fcm.map { apple.adding(AppCredentials($0.account)) } ?? apple
+    credentials = webpush.map { phones.adding(AppCredentials($0.services)) } ?? phones
   }
 
   /// Uses what is there now, if it can be used. Says each change once.
   package func look() -> [CredentialChange] {
     all.compactMap { name, files in files.look().map { $0.of(name) } }
-      + [fcm?.look()?.of(Platform.fcm.name)].compactMap(\.self)
+      + [fcm?.look()?.of(Platform.fcm.name), webpush?.look()?.of(Platform.webpush.name)]
+      .compactMap(\.self)
   }
 
   /// Of those that cannot be used as they were found last.
   package var unfitCount: Int {
     all.count { $0.files.isUnfit } + (fcm?.isUnfit == true ? 1 : 0)
+      + (webpush?.isUnfit == true ? 1 : 0)
   }
 
   /// Seconds since 1970, of those that end first; nil when none do.

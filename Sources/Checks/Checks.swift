@@ -31,6 +31,9 @@ package enum Checks {
     let credentials =
       process.asksApple ? FileChecks.credentials(report, now: now, &list) : []
     if process == .worker { FileChecks.bounds(report, &list) }
+    if process.asksApple {
+      list.append(WebPushChecks.run(report.read, deniesWarnings: deniesWarnings))
+    }
     guard connects else { return list }
     if !KafkaChecks.topics(of: process, report.read).isEmpty, mayConnect("kafka", report, &list) {
       KafkaChecks.run(report.read, for: process, timeout: timeout, &list)

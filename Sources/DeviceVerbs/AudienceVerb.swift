@@ -237,7 +237,8 @@ enum AudienceImport {
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let settings = try invocation.loadSettings()
     let reader = ImportRowReader(
-      defaultTopic: invocation[app], now: invocation.nowMilliseconds)
+      defaultTopic: invocation[app], now: invocation.nowMilliseconds,
+      rules: Assembly.subscriptionRules(settings))
     let signals = StopSignals.catchAll()
     // A file that is not there is no reason to wait for Redis.
     let lines = try SharedLines(

@@ -68,7 +68,10 @@ enum DeviceBind {
       410 from Apple does not remove it. A device that was set aside is restored. You can repeat \
       the command as often as you like.
       """,
-    options: [DeviceFlags.token, DeviceFlags.app, DeviceFlags.platform, DeviceFlags.environment],
+    options: [
+      DeviceFlags.token, DeviceFlags.app, DeviceFlags.platform, DeviceFlags.environment,
+      DeviceFlags.p256dh, DeviceFlags.auth, DeviceFlags.vapidKey,
+    ],
     arguments: [DeviceFlags.user],
     examples: [
       .init(
@@ -110,6 +113,7 @@ enum DeviceReplace {
       """,
     options: [
       old, DeviceFlags.token, DeviceFlags.app, DeviceFlags.platform, DeviceFlags.environment,
+      DeviceFlags.p256dh, DeviceFlags.auth, DeviceFlags.vapidKey,
     ],
     arguments: [DeviceFlags.user],
     examples: [

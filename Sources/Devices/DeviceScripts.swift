@@ -8,14 +8,14 @@ import Tokens
 /// it.
 enum DeviceScripts {
   static let take = RedisScript([
-    SharedLua.types, TokenLua.tokenOf, TokenLua.userTokens, PackageResources.latest_lua,
-    PackageResources.late_lua, PackageResources.take_lua,
+    SharedLua.types, SharedLua.permissions, TokenLua.tokenOf, TokenLua.userTokens,
+    TokenLua.freeing, TokenLua.dropping, PackageResources.latest_lua, PackageResources.late_lua,
+    PackageResources.twins_lua, PackageResources.take_lua,
   ])
   static let replace = RedisScript([
     SharedLua.types, SharedLua.permissions, TokenLua.tokenOf, TokenLua.holding,
     TokenLua.userTokens, TokenLua.freeing, TokenLua.dropping, PackageResources.latest_lua,
-    PackageResources.late_lua,
-    PackageResources.replace_lua,
+    PackageResources.late_lua, PackageResources.twins_lua, PackageResources.replace_lua,
   ])
   static let drop = RedisScript([
     SharedLua.types, SharedLua.permissions, TokenLua.tokenOf, TokenLua.holding,

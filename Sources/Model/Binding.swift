@@ -8,31 +8,43 @@ package struct Binding: Sendable, Equatable, Hashable {
   /// notification requests to APNs"). PushKit, Live Activities, location, push-to-talk, widgets and
   /// controls each give an app a token of its own, and Apple refuses it for any other topic.
   package let topic: String
+  /// What messages for the device are encrypted with: of Web Push `<p256dh>.<auth>.<key id>` (see
+  /// `SubscriptionKeys`). Empty for platforms without.
+  package let keys: String
   /// As the platform's `TokenFormat` stores it.
   package let token: String
 
   package static let maximumTopicBytes = 255
-  /// The one platform whose members have a field for the environment.
-  private static let apple = "\(Platform.apns.name):".utf8
+  /// Platforms whose members have a field more than others: for the environment, or for keys.
+  private static let longer = ["\(Platform.apns.name):", "\(Platform.webpush.name):"]
   /// Of a member: its platform and environment.
   private static let maximumPrefixBytes = 32
   /// A longer member is none, whatever the platform.
   package static var maximumMemberBytes: Int {
-    let tokens = Destination.all.map { $0.platform.tokens.maximumBytes }.max() ?? 0
-    return maximumPrefixBytes + maximumTopicBytes + 1 + tokens
+    let rest = Destination.all.map {
+      $0.platform.tokens.maximumBytes + ($0.platform.keyBytes?.upperBound ?? 0)
+    }
+    return maximumPrefixBytes + maximumTopicBytes + 2 + (rest.max() ?? 0)
   }
 
-  /// Enough of the token to tell devices of one user apart, for whoever is not to send to it.
-  package var shortToken: String { "\(token.prefix(8))…" }
+  /// Enough of the token to tell devices of one user apart, for whoever is not to send to it. Of an
+  /// endpoint the host and the end.
+  package var shortToken: String {
+    guard destination == .webpush else { return "\(token.prefix(8))…" }
+    return "\(token.dropFirst(8).prefix { $0 != "/" })/…\(token.suffix(6))"
+  }
 
-  /// Nil unless `topic` is one (letters, digits, `.` and `-`) and `token` is of the platform's
-  /// format; upper-case hex digits are lowered, nothing else is mended.
-  package init?(destination: Destination, topic: String, token: String) {
-    guard Self.isTopic(topic), let token = destination.platform.tokens.stored(token) else {
-      return nil
-    }
+  /// Nil unless `topic` is one (letters, digits, `.` and `-`), `keys` are there where the platform
+  /// has some, and `token` is of the platform's format; upper-case hex digits are lowered, nothing
+  /// else is mended.
+  package init?(destination: Destination, topic: String, keys: String = "", token: String) {
+    let platform = destination.platform
+    guard Self.isTopic(topic), let token = platform.tokens.stored(token),
+      Array(keys.utf8).withUnsafeBytes(platform.acceptsKeys)
+    else { return nil }
     self.destination = destination
     self.topic = topic
+    self.keys = keys
     self.token = token
   }
 
@@ -46,17 +58,20 @@ package struct Binding: Sendable, Equatable, Hashable {
   package init?(foreign member: String) {
     guard let destination = Destination(ofMember: member) else { return nil }
     let rest = member.utf8.dropFirst(destination.memberPrefix.utf8.count)
-    guard let colon = rest.firstIndex(of: 0x3A) else { return nil }
+    let before = destination.platform.keyBytes == nil ? 1 : 2
+    let fields = rest.split(separator: 0x3A, maxSplits: before, omittingEmptySubsequences: false)
+      .map { String($0) ?? "" }
+    guard fields.count == before + 1 else { return nil }
     self.init(
-      destination: destination, topic: String(rest[..<colon]) ?? "",
-      token: String(rest[rest.index(after: colon)...]) ?? "")
+      destination: destination, topic: fields[0], keys: before == 2 ? fields[1] : "",
+      token: fields[before])
   }
 
   /// The last field of a member is the rest of the text, whatever it holds: tokens may hold colons.
   /// As in `token_of.lua`.
   /// A text that is no member is returned as it is.
   package static func token(ofMember member: String) -> String {
-    let before = member.utf8.starts(with: apple) ? 3 : 2
+    let before = longer.contains { member.utf8.starts(with: $0.utf8) } ? 3 : 2
     let fields = member.utf8.split(
       separator: 0x3A, maxSplits: before, omittingEmptySubsequences: false)
     return fields.count == before + 1 ? String(fields[before]) ?? member : member
@@ -67,9 +82,22 @@ package struct Binding: Sendable, Equatable, Hashable {
       && text.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
   }
 
-  /// The platform, its environment if it has several, the topic, the token:
-  /// `apns:production:com.example.app:00ff…`, `fcm:com.example.app:dQw4…`.
-  package var member: String { destination.memberPrefix + topic + ":" + token }
+  /// The platform, its environment if it has several, the topic, the keys if it has some, the token:
+  /// `apns:production:com.example.app:00ff…`, `fcm:com.example.app:dQw4…`,
+  /// `webpush:com.example.app:BCVx….BTBZ….main:https://…`.
+  package var member: String {
+    destination.memberPrefix + topic + ":" + (keys.isEmpty ? "" : keys + ":") + token
+  }
+}
+
+extension Platform {
+  /// Whether these bytes may be the keys of a binding: letters, digits, `.`, `_` and `-`, as many
+  /// as the platform's `keyBytes` says.
+  package func acceptsKeys(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let keyBytes else { return bytes.isEmpty }
+    return keyBytes.contains(bytes.count)
+      && bytes.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
+  }
 }
 
 extension Platform.TokenFormat {

@@ -26,17 +26,21 @@ package struct Platform: Sendable, Equatable {
   /// have no such field.
   package let environments: [String]
   package let tokens: TokenFormat
+  /// Bytes of the keys that messages for a device are encrypted with, a field of members before the
+  /// token; nil: there are none.
+  package let keyBytes: ClosedRange<Int>?
   /// Why it rejects a push, as it spells it: what is counted.
   package let reasons: [String]
 
   package init(
     name: String, owner: String? = nil, environments: [String] = [], tokens: TokenFormat,
-    reasons: [String] = []
+    keyBytes: ClosedRange<Int>? = nil, reasons: [String] = []
   ) {
     self.name = name
     self.owner = owner ?? name
     self.environments = environments
     self.tokens = tokens
+    self.keyBytes = keyBytes
     self.reasons = reasons
   }
 
@@ -65,16 +69,18 @@ package struct Platform: Sendable, Equatable {
       "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND",
     ])
 
-  /// RFC 8030; a token is the URL of a subscription's push resource.
+  /// RFC 8030; a token is the URL of a subscription's push resource. Its keys are a public key of
+  /// 87 characters, a secret of 22, and the id of our key pair, of 64 at most, with dots between.
   package static let webpush = Platform(
     name: "webpush", owner: "The push service", tokens: .opaque(maximumBytes: 2048),
+    keyBytes: 112...175,
     reasons: [
       "Gone", "NotFound", "PayloadTooLarge", "TooManyRequests", "BadCredentials",
       "CredentialsMismatch", "BadRequest", "ServerError", "ServiceUnavailable", "Redirected",
     ])
 
   /// Those that ship, in the order of their destinations.
-  static let shipped = [apns, fcm]
+  static let shipped = [apns, fcm, webpush]
 }
 
 /// Where a push goes: a platform, and one of its environments. An index, so that a push carries one
@@ -85,6 +91,7 @@ package struct Destination: Sendable, Hashable {
   package static let production = Destination(index: 0)
   package static let sandbox = Destination(index: 1)
   package static let fcm = Destination(index: 2)
+  package static let webpush = Destination(index: 3)
   /// There are never more: tallies have so many counters.
   package static let maximum = 8
 

@@ -10,14 +10,20 @@ package final class PushBatch {
     /// 36 characters; the same on every try, also after a crash.
     package var apnsID: ByteSlice
     package var destination: Destination
-    /// The subscription's public key (65 bytes) and secret (16 bytes), then the id of the key that
-    /// it was made with; empty but for Web Push.
-    package var keys = ByteSlice(offset: 0, count: 0)
+    /// Bytes of `keys`.
+    package var keyCount: UInt8 = 0
+    /// Which of a lane's routes the push takes: set and read by Deliver alone.
+    package var route: UInt16 = .max
     /// The history from earlier tries in other segments; empty but for stragglers.
     package var history = PushHistory()
     fileprivate var isSettled = false
     /// Its outcome is noted, or it has left without one.
     fileprivate var isNoted = false
+
+    /// As `Binding.keys`: they stand in the member before the token.
+    package var keys: ByteSlice {
+      ByteSlice(offset: Int(token.offset) - 1 - Int(keyCount), count: Int(keyCount))
+    }
   }
 
   package let headers: PushHeaders
@@ -82,7 +88,7 @@ package final class PushBatch {
     state.pointee.entries.append(
       Entry(
         user: user, member: member, token: token, payload: payload, apnsID: apnsID,
-        destination: binding.destination))
+        destination: binding.destination, keyCount: binding.keyCount))
     state.pointee.unsettled += 1
   }
 
@@ -129,8 +135,11 @@ package final class PushBatch {
     headers.expiresAt <= milliseconds || tally.fanOut.halt == .cancelled
   }
 
-  package func hasPushes(for destination: Destination) -> Bool {
-    state.pointee.entries.contains { $0.destination == destination }
+  /// Gives each push its route.
+  package func setRoutes(_ route: (Entry) -> UInt16) {
+    for index in state.pointee.entries.indices {
+      state.pointee.entries[index].route = route(state.pointee.entries[index])
+    }
   }
 
   /// Sets the history from earlier tries of a push.

@@ -20,10 +20,15 @@ package final class RecipientPage {
     package var member: ByteSlice
     package var token: ByteSlice
     package var destination: Destination
+    /// Bytes of the keys, which stand before the token; 0 for platforms without.
+    package var keyCount: UInt8
 
-    package init(member: ByteSlice, token: ByteSlice, destination: Destination) {
+    package init(
+      member: ByteSlice, token: ByteSlice, keyCount: Int = 0, destination: Destination
+    ) {
       self.member = member
       self.token = token
+      self.keyCount = UInt8(truncatingIfNeeded: keyCount)
       self.destination = destination
     }
   }

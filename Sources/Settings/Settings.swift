@@ -9,6 +9,7 @@ package struct Settings: Sendable, Equatable {
   package var templates = Templates()
   package var apns = APNs()
   package var fcm = FCM()
+  package var webpush = WebPush()
   package var lanes = Lanes()
   package var events = Events()
   package var devices = Devices()
@@ -118,6 +119,28 @@ package struct Settings: Sendable, Equatable {
     /// Whether pushes go to Android at all.
     package var isConfigured: Bool { serviceAccountFile != nil || tokenFile != nil }
     /// Of a lane, under load.
+    package var mostConnectionsPerLane: Int { max(connectionsPerLane, connectionsPerLaneMaximum) }
+  }
+
+  package struct WebPush: Sendable, Equatable {
+    package var vapidKeyFile: String?
+    package var vapidKeyID = ""
+    /// By id.
+    package var formerVAPIDKeyFiles: [String: String] = [:]
+    package var subject: String?
+    package var hosts: [String] = []
+    package var ports: [String] = []
+    /// Host and port.
+    package var connectTo: String?
+    package var caFile: String?
+    package var connectionsPerLane = 0
+    package var connectionsPerLaneMaximum = 0
+    package var streamsPerConnection = 0
+    package var keyPairPerMessage = false
+
+    /// Whether pushes go to browsers at all.
+    package var isConfigured: Bool { vapidKeyFile != nil }
+    /// Of a lane to one push service, under load.
     package var mostConnectionsPerLane: Int { max(connectionsPerLane, connectionsPerLaneMaximum) }
   }
 

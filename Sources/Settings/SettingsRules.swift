@@ -10,6 +10,7 @@ struct SettingsRules {
     checkRedis(&layers)
     checkAPNs(&layers)
     checkFCM(&layers)
+    checkWebPush(&layers)
     checkTimes(&layers)
   }
 
@@ -212,7 +213,7 @@ struct SettingsRules {
     CredentialRules(settings.apns.credentials).check(
       &layers,
       areNeeded: requirements.contains(.credentials) && apps.isEmpty
-        && !settings.fcm.isConfigured)
+        && !settings.fcm.isConfigured && !settings.webpush.isConfigured)
   }
 
   private func checkFCM(_ layers: inout SettingsLayers) {
@@ -230,6 +231,24 @@ struct SettingsRules {
       layers.add(
         .problem, layers.source(of: "fcm.token_file"), key: "fcm.token_file",
         "needs fcm.project: the token does not say which project it is for")
+    }
+  }
+
+  private func checkWebPush(_ layers: inout SettingsLayers) {
+    let webpush = settings.webpush
+    checkConnections(
+      of: "webpush", least: webpush.connectionsPerLane, most: webpush.connectionsPerLaneMaximum,
+      usualMost: Settings.defaults.webpush.connectionsPerLaneMaximum, &layers)
+    if webpush.isConfigured, webpush.subject == nil {
+      layers.add(
+        .problem, layers.source(of: "webpush.vapid_key_file"), key: "webpush.vapid_key_file",
+        "needs webpush.subject: push services want to know whom they may turn to")
+    }
+    if webpush.formerVAPIDKeyFiles[webpush.vapidKeyID] != nil {
+      let key = "webpush.former_vapid_key_files"
+      layers.add(
+        .problem, layers.source(of: key), key: key,
+        "has the id of the current pair (webpush.vapid_key_id)")
     }
   }
 

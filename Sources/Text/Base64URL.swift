@@ -26,6 +26,33 @@ package enum Base64URL {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// As below, into memory that holds three bytes for each four characters.
+  /// - Returns: how many bytes there are.
+  package static func decode(
+    _ text: UnsafeRawBufferPointer, to bytes: UnsafeMutableRawPointer
+  ) -> Int? {
+    values.withUnsafeBufferPointer { values in
+      var count = 0
+      var accumulator: UInt32 = 0
+      var bits = 0
+      for character in text {
+        let value = values[Int(character)]
+        guard value != 0xFF else { return nil }
+        accumulator = accumulator << 6 | UInt32(value)
+        bits += 6
+        if bits >= 8 {
+          bits -= 8
+          bytes.storeBytes(
+            of: UInt8(truncatingIfNeeded: accumulator >> UInt32(bits)), toByteOffset: count,
+            as: UInt8.self)
+          count += 1
+        }
+      }
+      let rest = accumulator & ((1 << UInt32(bits)) - 1)
+      return bits < 6 && rest == 0 ? count : nil
+    }
+  }
+
   /// Nil for any other character, for a length that cannot be, and for set bits beyond the end.
   package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []

@@ -52,7 +52,7 @@ import Transport
   @Test func oneWithoutAppleHasOneAccount() throws {
     try write("a.json")
     let files = try AppCredentialFiles(settings("a.json"))
-    #expect(files.credentials.all.map(\.account.platform) == ["fcm"])
+    #expect(files.credentials.all.map(\.platform) == ["fcm"])
     #expect(files.credentials.account(of: "com.example.live", on: "fcm") != nil)
     #expect(files.credentials.account(of: "com.example.live", on: "apns") == nil)
   }

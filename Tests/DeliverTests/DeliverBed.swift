@@ -230,6 +230,7 @@ extension DeliverStage {
   var unknownAnswers: BoundedCounts<UnknownAnswer> { total.unknownAnswers }
 }
 
-extension LaneRoutes.Name {
-  static let production = LaneRoutes.Name(destination: .production, credentials: 0)
+extension UInt16 {
+  /// The number of the route that is made first.
+  static let production: UInt16 = 0
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Deliver
 
 @Suite struct FairQueueTests {
-  private let queue = FairQueue(destination: .production)
+  private let queue = FairQueue(route: .production)
 
   private func append(
     _ count: Int, _ name: String, _ tally: SegmentTally = SegmentTally(), at now: UInt64 = 0

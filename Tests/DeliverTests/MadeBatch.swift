@@ -34,6 +34,7 @@ extension PushBatch {
           member: member, token: member.last(token.utf8.count), destination: destination), of: page,
         payload: batch.bytes.append(utf8: "{}"))
     }
+    batch.setRoutes { UInt16($0.destination.index) }
     batch.seal()
     return batch
   }
@@ -41,7 +42,7 @@ extension PushBatch {
 
 extension TopicQueue {
   static func made(outliers: Outliers = Outliers()) -> TopicQueue {
-    TopicQueue(name: "a.b", destination: .production, isOpen: true, outliers: outliers)
+    TopicQueue(name: "a.b", route: .production, isOpen: true, outliers: outliers)
   }
 
   /// Takes out the next push.

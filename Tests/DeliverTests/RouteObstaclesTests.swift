@@ -23,7 +23,7 @@ import Threads
   }
 
   private let told = Told()
-  private let queue = FairQueue(destination: .sandbox)
+  private let queue = FairQueue(route: 1)
   private let obstacles: RouteObstacles
 
   init() {

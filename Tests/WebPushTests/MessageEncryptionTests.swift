@@ -1,5 +1,6 @@
 import Fixtures
 import TLS
+import Subscriptions
 import Testing
 import Text
 

@@ -1,4 +1,5 @@
 import TLS
+import Subscriptions
 import Testing
 import Text
 

@@ -1,5 +1,6 @@
 import Fixtures
 import Model
+import Subscriptions
 import Testing
 import Text
 
@@ -11,7 +12,7 @@ import Text
 @Suite struct WebPushRequestTests {
   private static let now: Int64 = 1_700_000_000_000
   private static let endpoint = "https://push.example.net/wpush/v2/gAAA%2B?x=1&y"
-  private static let destination = Destination.add(.webpush)[0]
+  private static let destination = Destination.webpush
 
   private let clock = ManualClock()
 
@@ -40,16 +41,16 @@ import Text
     let batch = PushBatch(event: "e", headers: headers(), tally: SegmentTally())
     let page = RecipientPage(fieldNames: [])
     let user = page.bytes.append(utf8: "u1")
-    let member = page.bytes.append(utf8: destination.memberPrefix + "a.b:" + endpoint)
-    let keys = batch.bytes.append(keyID.map { reader.keys.bytes + Array($0.utf8) } ?? [])
+    let keys = keyID.map { reader.keys.text(keyID: $0) } ?? ""
+    let member = page.bytes.append(
+      utf8: destination.memberPrefix + "a.b:" + keys + ":" + endpoint)
     batch.append(
       recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
       binding: .init(
-        member: member, token: member.last(endpoint.utf8.count), destination: destination),
+        member: member, token: member.last(endpoint.utf8.count), keyCount: keys.utf8.count,
+        destination: destination),
       of: page, payload: batch.bytes.append(utf8: payload))
-    var entry = batch[0]
-    entry.keys = keys
-    return (batch, entry)
+    return (batch, batch[0])
   }
 
   private struct Request {

@@ -1,20 +1,25 @@
 import Devices
 import JSON
 import Model
+import Subscriptions
 
 /// Devices at log-in and log-out. Confined to the loop of its registry.
 final class DeviceRoutes {
   private let registry: DeviceRegistry
+  private let rules: SubscriptionRules
   private let now: () -> Int64
 
-  init(registry: DeviceRegistry, now: @escaping () -> Int64) {
+  /// - Parameter rules: which browsers' subscriptions are taken.
+  init(registry: DeviceRegistry, rules: SubscriptionRules, now: @escaping () -> Int64) {
     self.registry = registry
+    self.rules = rules
     self.now = now
   }
 
   var routes: [APIRoute] {
     let device = "/v1/users/{user}/devices/{token}"
     let android = "/v1/users/{user}/devices/fcm/{fcm_token}"
+    let browser = "/v1/users/{user}/devices/webpush/{endpoint}"
     return [
       APIRoute("GET", "/v1/users/{user}/devices", .readOnly) { (request) async throws(Problem) in
         try await self.list(request)
@@ -30,6 +35,12 @@ final class DeviceRoutes {
       },
       APIRoute("DELETE", android, .appServer) { (request) async throws(Problem) in
         try await self.unbind(request, on: .fcm)
+      },
+      APIRoute("PUT", browser, .appServer) { (request) async throws(Problem) in
+        try await self.subscribe(request)
+      },
+      APIRoute("DELETE", browser, .appServer) { (request) async throws(Problem) in
+        try await self.unbind(request, on: .webpush)
       },
     ]
   }
@@ -93,7 +104,14 @@ final class DeviceRoutes {
         }
       return (binding, former)
     }
-    request.notes.add("topic", topic)
+    return try await bind(request, binding, former: former, at: at, isBelated: isBelated)
+  }
+
+  private func bind(
+    _ request: APIRequest, _ binding: Binding, former: Binding?, at: Int64, isBelated: Bool
+  ) async throws(Problem) -> APIResponse {
+    let user = request["user"]
+    request.notes.add("topic", binding.topic)
     // The former user has lost the token even where the rest of the request fails.
     let lost = { (moves: [DeviceMove]) in request.notes.add("former_user", moves.map(\.from)) }
     var members: [(String, JSONValue)] = [("user", .string(user))]
@@ -113,6 +131,37 @@ final class DeviceRoutes {
     }
     members.append(("device", Self.json(binding, binding.token, boundAt: at)))
     return .ok(members)
+  }
+
+  /// A page that a browser loads, or its service worker, sends the subscription that it has. Its
+  /// endpoint or its keys may be others than last time.
+  private func subscribe(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    let body = try request.object(["topic", "keys", "vapid_key", "replaces", "bound_at_ms"])
+    guard let keys = body["keys"]?.object,
+      keys.members.allSatisfy({ ["p256dh", "auth"].contains($0.name) })
+    else { throw Problem(.invalid, "keys is an object with p256dh and auth, as the browser has it") }
+    let (topic, keyID) = (try body.required("topic"), try body.text("vapid_key"))
+    let (p256dh, auth) = (try keys.required("p256dh"), try keys.required("auth"))
+    let old = try body.text("replaces")
+    let at = try time(body)
+    try given { () throws(GivenRefusal) in
+      try Given.user(request["user"])
+      try Given.topic(topic)
+    }
+    do throws(BrowserSubscription.Problem) {
+      let subscription = try BrowserSubscription(
+        topic: topic, endpoint: request["endpoint"], p256dh: p256dh, auth: auth, keyID: keyID,
+        rules: rules)
+      let former = try old.map { (endpoint) throws(BrowserSubscription.Problem) in
+        try subscription.former(endpoint: endpoint, rules: rules)
+      }
+      return try await bind(
+        request, subscription.binding, former: former, at: at,
+        isBelated: body["bound_at_ms"] != nil)
+    } catch {
+      throw Problem(.invalid, "\(error)")
+    }
   }
 
   /// When the app registered, for a backend that sends what it has kept: later words count more.
@@ -154,7 +203,11 @@ final class DeviceRoutes {
 
   /// The name of a path's placeholder.
   private static func tokenName(_ platform: Platform) -> String {
-    platform == .apns ? "token" : "fcm_token"
+    switch platform {
+    case .apns: "token"
+    case .webpush: "endpoint"
+    default: "fcm_token"
+    }
   }
 
   private static func json(

@@ -59,7 +59,7 @@ final class ImportRoutes {
     let now = options.wallClock()
     let report = try await jobs.run(
       ImportReport(id: id, key: request.key.name, beganAt: now), isStrict: isStrict,
-      ImportRowReader(defaultTopic: topic, now: now), from: stream,
+      ImportRowReader(defaultTopic: topic, now: now, rules: options.subscriptions), from: stream,
       onMove: { [notes = request.notes] in notes.addAtOnce("former_user", $0.map(\.from)) })
     var response = APIResponse.ok(report.members)
     response.headers["Location"] = "/v1/imports/\(id)"

@@ -5,7 +5,7 @@ import Model
 /// The arguments and answers of each route. A test compares them with the routes.
 enum OpenAPIOperations {
   static let all: [OpenAPIOperation] =
-    devices + androidDevices + users + tags + imports + events + [document]
+    devices + androidDevices + browsers + users + tags + imports + events + [document]
 
   private static let json = ["application/json"]
 
@@ -66,6 +66,35 @@ enum OpenAPIOperations {
       summary: "Unbinds a device with a Firebase token from a user",
       query: [("topic", shared("Topic"))],
       answers: [(200, "The device is not bound", removed("\"removed\": {\"type\": \"integer\"}"))],
+      own: ["409"]),
+  ]
+
+  private static let browsers: [OpenAPIOperation] = [
+    OpenAPIOperation(
+      method: "PUT", pattern: "/v1/users/{user}/devices/webpush/{endpoint}",
+      name: "bindSubscription", scope: .appServer,
+      summary: "Binds a browser's subscription; its former user loses it",
+      body: .init(
+        types: json,
+        schema: schema(
+          """
+          {"type": "object", "required": ["topic", "keys"], "additionalProperties": false,
+            "properties": {
+              "topic": {"$ref": "#/components/schemas/Topic"},
+              "keys": {"$ref": "#/components/schemas/SubscriptionKeys"},
+              "vapid_key": {"$ref": "#/components/schemas/VAPIDKey"},
+              "replaces": {"$ref": "#/components/schemas/PushEndpoint"},
+              "bound_at_ms": {"$ref": "#/components/schemas/Time"}}}
+          """)),
+      answers: [(200, "The subscription is bound", boundDevice)], own: ["409"]),
+    OpenAPIOperation(
+      method: "DELETE", pattern: "/v1/users/{user}/devices/webpush/{endpoint}",
+      name: "unbindSubscription", scope: .appServer,
+      summary: "Unbinds a browser's subscription from a user",
+      query: [("topic", shared("Topic"))],
+      answers: [
+        (200, "The subscription is not bound", removed("\"removed\": {\"type\": \"integer\"}"))
+      ],
       own: ["409"]),
   ]
 

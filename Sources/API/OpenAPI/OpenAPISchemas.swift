@@ -3,6 +3,7 @@ import JSON
 import Keyspace
 import Model
 import Rules
+import Subscriptions
 import Traces
 
 /// The shapes of what is sent and answered.
@@ -10,7 +11,7 @@ enum OpenAPISchemas {
   /// Which schema a placeholder of a path has.
   static let pathNames = [
     "user": "Identifier", "streamer": "Identifier", "tag": "Tag", "token": "Token",
-    "fcm_token": "FCMToken",
+    "fcm_token": "FCMToken", "endpoint": "PushEndpoint",
     "event": "EventID", "import": "EventID", "erasure": "EventID",
   ]
 
@@ -41,6 +42,18 @@ enum OpenAPISchemas {
       "FCMToken": {"type": "string", "minLength": 1,
         "maxLength": \(Platform.fcm.tokens.maximumBytes), "pattern": "^[!-z|~]+$",
         "description": "The registration token, or the installation id, as Firebase gives it."},
+      "PushEndpoint": {"type": "string", "minLength": 12, "maxLength": \(PushEndpoint.maximumBytes),
+        "pattern": "^https://[a-z0-9.-]+(:[0-9]+)?/[!-z|~]*$",
+        "description": "The subscription's endpoint, percent-encoded in a path. Its host must be \
+    one of those that are allowed."},
+      "SubscriptionKeys": {"type": "object", "required": ["p256dh", "auth"],
+        "additionalProperties": false, "properties": {
+          "p256dh": {"type": "string", "pattern": "^[A-Za-z0-9_-]{87}$"},
+          "auth": {"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"}},
+        "description": "As the browser's subscription has them; p256dh is a point of the curve P-256."},
+      "VAPIDKey": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$",
+        "description": "The id of the VAPID key pair that the subscription was made with. Without \
+    it the current one."},
       "EventID": {"type": "string", "minLength": 1, "maxLength": 64,
         "pattern": "^[A-Za-z0-9._:-]+$"},
       "IdempotencyKey": {"type": "string", "minLength": 1, "maxLength": 128,
@@ -62,7 +75,7 @@ enum OpenAPISchemas {
           "status": {"type": "integer"}, "detail": {"type": "string"},
           "request_id": {"type": "string"}, "reason": {"type": "string"}}},
       "Device": {"type": "object", "required": ["platform", "token", "topic"],
-        "properties": {"platform": {"enum": ["apns", "fcm"]},
+        "properties": {"platform": {"enum": ["apns", "fcm", "webpush"]},
           "token": {"type": "string"}, "topic": {"type": "string"},
           "environment": {"$ref": "#/components/schemas/Environment"},
           "bound_at_ms": {"type": "integer"}, "reason": {"type": "string"}}},

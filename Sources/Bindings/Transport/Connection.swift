@@ -122,7 +122,8 @@ package final class Connection {
       return network.connect(to: endpoint, from: loop) { self.connected($0) }
     }
     let began = loop.now
-    let dialer = Dialer(to: endpoint, options: options, book: book, loop: loop)
+    let dialer = Dialer(
+      to: options.connectTo ?? endpoint, options: options, book: book, loop: loop)
     self.dialer = dialer
     // It keeps the connection alive, as the loop does later.
     dialer.start(

@@ -17,6 +17,8 @@ package struct TransportOptions: Sendable {
   /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own limit
   /// is 15 minutes). Linux then ends the probes by it too, in place of their number.
   var userTimeout: Duration
+  /// Connects there, whatever the endpoint says; certificates are checked for the endpoint's host.
+  package var connectTo: Endpoint?
   /// The proxy on the way; nil: none.
   package var proxy: HTTPProxy?
   /// nil: the system's.

@@ -1,6 +1,7 @@
 import JSON
 import Keyspace
 import Model
+import Subscriptions
 import Text
 
 /// Reads rows strictly: a member that nobody knows is a mistake, not something to pass over.
@@ -9,10 +10,15 @@ package struct ImportRowReader {
   package let defaultTopic: String?
   /// For devices that do not say when they were bound, ms since 1970.
   package let now: Int64
+  private let rules: SubscriptionRules
 
-  package init(defaultTopic: String?, now: Int64) {
+  /// - Parameter rules: which browsers' subscriptions are taken.
+  package init(
+    defaultTopic: String?, now: Int64, rules: SubscriptionRules = SubscriptionRules()
+  ) {
     self.defaultTopic = defaultTopic
     self.now = now
+    self.rules = rules
   }
 
   package func read(_ line: [UInt8]) throws(ImportRow.Refusal) -> ImportRow {
@@ -81,12 +87,12 @@ package struct ImportRowReader {
     guard let object = value.object else {
       throw ImportRow.Refusal("\(place) is an object, not \(value.kindName)")
     }
-    try refuseUnknown(
-      object, known: ["platform", "token", "environment", "topic", "bound_at"], in: place)
-    guard let token = object["token"]?.string else {
-      throw ImportRow.Refusal("\(place).token is needed, a string")
-    }
     let environment = try destination(object, place)
+    let own =
+      environment == .webpush
+      ? ["endpoint", "keys", "vapid_key"] : ["token", "environment"]
+    try refuseUnknown(
+      object, known: ["platform", "topic", "bound_at"] + own, in: place)
     guard let topic = object["topic"].map({ $0.string ?? "" }) ?? defaultTopic else {
       throw ImportRow.Refusal(
         "\(place).topic is needed (the bundle id, and the push type's suffix), or --app")
@@ -96,7 +102,8 @@ package struct ImportRowReader {
         "\(place).topic is a bundle id and perhaps a suffix: letters, digits, '.' and '-'")
     }
     return (
-      try binding(token, topic, environment, place),
+      environment == .webpush
+        ? try subscription(object, topic, place) : try binding(object, topic, environment, place),
       try object["bound_at"].map { (value) throws(ImportRow.Refusal) in
         try time(value, "\(place).bound_at")
       }
@@ -108,7 +115,7 @@ package struct ImportRowReader {
   ) throws(ImportRow.Refusal) -> Destination {
     let platform = object["platform"].map { $0.string ?? "" } ?? Platform.apns.name
     guard let first = Destination.all.first(where: { $0.platform.name == platform }) else {
-      throw ImportRow.Refusal(#"\#(place).platform is "apns" or "fcm""#)
+      throw ImportRow.Refusal(#"\#(place).platform is "apns", "fcm" or "webpush""#)
     }
     guard let given = object["environment"] else { return first }
     guard first.platform == .apns else {
@@ -122,14 +129,38 @@ package struct ImportRowReader {
   /// A token as phones print it. Never with the token in a refusal, which is told: so without the
   /// hint.
   private func binding(
-    _ token: String, _ topic: String, _ environment: Destination, _ place: String
+    _ object: JSONObject, _ topic: String, _ environment: Destination, _ place: String
   ) throws(ImportRow.Refusal) -> Binding {
+    guard let token = object["token"]?.string else {
+      throw ImportRow.Refusal("\(place).token is needed, a string")
+    }
     do throws(GivenRefusal) {
       return try Given.binding(
         token: token, topic: topic, environment: environment, tokenName: "\(place).token",
         topicName: "\(place).topic")
     } catch {
       throw ImportRow.Refusal("\(error.name) must be \(error.rule)")
+    }
+  }
+
+  /// As the browser writes its subscription, and the VAPID key pair that it was made with.
+  private func subscription(
+    _ object: JSONObject, _ topic: String, _ place: String
+  ) throws(ImportRow.Refusal) -> Binding {
+    guard let endpoint = object["endpoint"]?.string, let keys = object["keys"]?.object,
+      let p256dh = keys["p256dh"]?.string, let auth = keys["auth"]?.string
+    else {
+      throw ImportRow.Refusal(
+        #"\#(place) needs "endpoint" and "keys": {"p256dh": …, "auth": …}"#)
+    }
+    try refuseUnknown(keys, known: ["p256dh", "auth"], in: "\(place).keys")
+    do throws(BrowserSubscription.Problem) {
+      return try BrowserSubscription(
+        topic: topic, endpoint: endpoint, p256dh: p256dh, auth: auth,
+        keyID: object["vapid_key"].map { $0.string ?? "" }, rules: rules
+      ).binding
+    } catch {
+      throw ImportRow.Refusal("\(place): \(error)")
     }
   }
 

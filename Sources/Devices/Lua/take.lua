@@ -1,8 +1,12 @@
--- Gives a user devices. Needs `late`, with the keys of `user_tokens`.
+-- Gives a user devices. Needs `late` and `twins`, with the keys of `user_tokens`.
 -- args: at: when they were bound, in ms since 1970.
 -- list: member, number of the move, and 1 when the user was to leave the token, of each device.
 -- Answers how many bindings are new, then the positions, from 1, of those that came too late.
 local problem = wrong_user()
+if problem then return problem end
+for i = 1, #list, 3 do
+  problem = problem or has_keys(list[i]) and may_not_drop()
+end
 if problem then return problem end
 local at, answer, members, set = args.at, {0}, {}, {bound}
 for i = 1, #list, 3 do
@@ -10,6 +14,7 @@ for i = 1, #list, 3 do
     answer[#answer + 1] = (i + 2) / 3
   else
     members[#members + 1] = list[i]
+    drop_twins(list[i])
   end
 end
 if #members == 0 then return answer end

@@ -1,3 +1,4 @@
+import Subscriptions
 import TLS
 
 /// Encrypts messages for subscriptions (RFC 8291) as one record each (RFC 8188), and allocates

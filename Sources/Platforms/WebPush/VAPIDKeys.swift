@@ -1,3 +1,4 @@
+import Subscriptions
 import TLS
 import Text
 import Threads
@@ -5,12 +6,12 @@ import Threads
 /// A key pair by which push services know this sender (VAPID, RFC 8292). A subscription that was
 /// made with it takes messages of this sender alone.
 package final class VAPIDKeys: Sendable {
-  package static let maximumIDBytes = 64
-
   /// Names the pair in bindings.
   package let id: String
   /// 65 bytes: what a browser wants as `applicationServerKey`.
   package let publicKey: [UInt8]
+  /// The same as text.
+  package var applicationServerKey: String { Base64URL.encode(publicKey) }
   private let key: ES256Key
 
   /// - Parameters:
@@ -30,12 +31,8 @@ package final class VAPIDKeys: Sendable {
     } catch {
       throw VAPIDProblem("the private key of the VAPID key pair \(id) is of no use", "\(error)")
     }
-    guard !id.isEmpty, id.utf8.count <= Self.maximumIDBytes,
-      id.utf8.allSatisfy({ $0.isASCIIWord || "._-".utf8.contains($0) })
-    else {
-      throw VAPIDProblem(
-        "the id of a VAPID key pair is 1 to \(Self.maximumIDBytes) letters, digits, '.', '_' or '-'"
-      )
+    guard BrowserSubscription.isKeyID(id) else {
+      throw VAPIDProblem("the id of a VAPID key pair must be \(BrowserSubscription.keyIDRule)")
     }
   }
 
@@ -60,7 +57,7 @@ package final class VAPIDKeys: Sendable {
     do throws(TLSError) {
       let signature = try key.sign(Array(message.utf8))
       let token = message + "." + Base64URL.encode(signature)
-      return "vapid t=\(token), k=\(Base64URL.encode(publicKey))"
+      return "vapid t=\(token), k=\(applicationServerKey)"
     } catch {
       throw VAPIDProblem("the VAPID token cannot be signed", "\(error)")
     }

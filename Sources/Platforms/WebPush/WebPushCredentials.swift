@@ -1,6 +1,7 @@
 import Deliver
 import HTTP2
 import Model
+import Subscriptions
 import Transport
 
 /// One push service as an application's VAPID keys see it. Push services have nothing in common but

@@ -1,6 +1,7 @@
 import Deliver
 import HTTP2
 import Model
+import Subscriptions
 import TLS
 import Text
 
@@ -19,6 +20,9 @@ final class WebPushRequestWriter: RequestWriter {
   private let wallClock: @Sendable () -> Int64
   /// Of each slot: the body, then the digits of the TTL.
   private let memory: UnsafeMutableRawPointer
+  /// The keys of the push that is written.
+  private let subscription = UnsafeMutableRawPointer.allocate(
+    byteCount: SubscriptionKeys.byteCount, alignment: 1)
 
   private static let bodyBytes = MessageEncryptor.maximumBodyBytes
   private static let slotBytes = bodyBytes + 16
@@ -48,7 +52,10 @@ final class WebPushRequestWriter: RequestWriter {
     memory = .allocate(byteCount: max(slots, 1) * Self.slotBytes, alignment: 16)
   }
 
-  deinit { memory.deallocate() }
+  deinit {
+    memory.deallocate()
+    subscription.deallocate()
+  }
 
   func fields(sharing shared: SharedHeaders) -> HTTP2FieldBlock? {
     let headers = unsafeDowncast(shared.fields, to: WebPushHeaders.self)
@@ -66,12 +73,12 @@ final class WebPushRequestWriter: RequestWriter {
   func fill(
     _ fields: HTTP2FieldBlock, for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
   ) -> UnsafeRawBufferPointer? {
-    let keys = bytes[push.keys]
-    guard let headers = filledWith, keys.count > SubscriptionKeys.byteCount,
-      let authorization = headers.tokens.authorization(keys[SubscriptionKeys.byteCount...]),
+    let start = memory + slot * Self.slotBytes
+    guard let headers = filledWith,
+      let keyID = SubscriptionKeys.read(bytes[push.keys], to: subscription),
+      let authorization = headers.tokens.authorization(keyID),
       let path = path(in: bytes[push.token])
     else { return nil }
-    let start = memory + slot * Self.slotBytes
     let seconds = headers.secondsLeft(at: wallClock())
     let digits = Self.write(seconds, to: start + Self.bodyBytes)
     guard fields.set(WebPushHeaders.Field.path, path),
@@ -83,7 +90,8 @@ final class WebPushRequestWriter: RequestWriter {
       guard fields.set(WebPushHeaders.Field.optional, policy.bytes) else { return nil }
     }
     let body = UnsafeMutableRawBufferPointer(start: start, count: Self.bodyBytes)
-    let subscription = UnsafeRawBufferPointer(rebasing: keys[..<SubscriptionKeys.byteCount])
+    let subscription = UnsafeRawBufferPointer(
+      start: subscription, count: SubscriptionKeys.byteCount)
     guard
       let count = try? encryptor.encrypt(bytes[push.payload], for: subscription, to: body)
     else { return nil }

@@ -3,7 +3,7 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + rules + templates + apns + fcm + lanes + events + devices + limits
+    kafka + redis + audience + rules + templates + apns + fcm + webpush + lanes + events + devices + limits
     + worker
     + api
     + probes + log
@@ -24,6 +24,7 @@ package enum SettingTable {
     "templates": "The texts of the pushes.",
     "apns": "Apple's push service, or a server in its place.",
     "fcm": "Firebase Cloud Messaging, for Android.",
+    "webpush": "Web Push, for browsers.",
     "lanes": "The worker's threads. A lane owns its connections, timers and buffers, and shares "
       + "nothing.",
     "events": "How long events live, and what is kept of them.",

@@ -20,20 +20,13 @@ package final class DeliverStage {
     self.loop = loop
     self.credentials = credentials
     tickInterval = options.tickInterval
-    var routes = LaneRoutes()
-    for destination in Destination.all {
-      guard let target = options.routes[destination] else { continue }
-      for (index, item) in credentials.all.enumerated()
-      where item.account.platform == destination.platform.name {
-        let context = RouteContext(
-          destination: destination, target: target, credentials: item, options: options,
-          loop: loop, chance: randomNumber)
-        routes.add(
-          Route(context), LaneRoutes.Name(destination: destination, credentials: index))
-      }
+    routes = LaneRoutes(options: options, credentials: credentials) {
+      Route(
+        RouteContext(
+          number: $0, destination: $1, service: $2, name: $3, origin: $4, options: options,
+          loop: loop, chance: randomNumber))
     }
-    self.routes = routes
-    admission = Admission(options: options, credentials: credentials, routes: routes)
+    admission = Admission(options: options, routes: routes, loop: loop)
   }
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
@@ -44,7 +37,7 @@ package final class DeliverStage {
   package func start() {
     for route in routes.all where route.isFirst {
       let platform = route.destination.platform.name
-      if credentials.all.count(where: { $0.account.platform == platform }) == 1 {
+      if credentials.all.count(where: { $0.platform == platform }) == 1 {
         route.pool.start()
       }
     }
@@ -70,11 +63,7 @@ package final class DeliverStage {
   package var readyCount: Int { routes.all.reduce(0) { $0 + $1.queue.readyCount } }
 
   /// Of each platform that there are routes to, by its name.
-  package var figures: [String: PlatformFigures] {
-    routes.all.reduce(into: [:]) {
-      $0[$1.destination.platform.name, default: PlatformFigures()].add($1.figures)
-    }
-  }
+  package var figures: [String: PlatformFigures] { routes.figures }
 
   package var obstacles: [RouteObstacle] { routes.all.flatMap(\.obstacles) }
 
@@ -116,30 +105,29 @@ package final class DeliverStage {
       && !routes.all.contains { $0.waiting.retries(tally) }
   }
 
-  private func find(_ route: PushRoute) -> Route? {
-    credentials.index(of: route.topic, on: route.destination.platform.name).flatMap {
-      routes[LaneRoutes.Name(destination: route.destination, credentials: $0)]
-    }
-  }
-
-  /// Whether a push would only wait here now: nothing of its environment or topic can be sent.
+  /// Whether a push would only wait here now: nothing of its environment or topic can be sent. Of
+  /// a platform with many servers that is so when it is so of all that are known.
   package func isClosed(_ route: PushRoute) -> Bool {
-    find(route)?.isClosed(for: route.topic) ?? false
+    let routes = routes.find(route)
+    return !routes.isEmpty && routes.allSatisfy { $0.isClosed(for: route.topic) }
   }
 
   /// Whether pushes come faster than they are taken there, while others go on.
-  package func yields(_ route: PushRoute) -> Bool { find(route)?.congestion.yields ?? false }
+  package func yields(_ route: PushRoute) -> Bool {
+    let routes = routes.find(route)
+    return !routes.isEmpty && routes.allSatisfy(\.congestion.yields)
+  }
 
   /// Whether a fan-out is an outlier there: next to nothing of it is taken, so that its stragglers
   /// need not be tried all at once.
   package func isOutlier(_ fanOut: FanOut, on route: PushRoute) -> Bool {
-    find(route)?.queue.outliers.contains(fanOut) ?? false
+    routes.find(route).contains { $0.queue.outliers.contains(fanOut) }
   }
 
   /// Whether a route that is closed is so for its topic only: then pushes that were not refused yet
   /// ask one by one.
   package func isHeld(_ route: PushRoute) -> Bool {
-    find(route)?.queue.isOpen == true && isClosed(route)
+    routes.find(route).contains(where: \.queue.isOpen) && isClosed(route)
   }
 
   /// Another worker has the segment: none of its pushes is sent from here any more, and those in
@@ -151,6 +139,7 @@ package final class DeliverStage {
 
   private func tick() {
     for route in routes.all { route.tick() }
+    routes.forget(at: loop.now)
     admission.tick(at: loop.now)
     ticker = loop.schedule(after: tickInterval) { [weak self] in self?.tick() }
   }

@@ -47,6 +47,30 @@ package protocol PlatformAccount: Sendable {
   func makeShownCredentials() -> any ShownCredentials
 }
 
+/// A platform with many servers, each named by the tokens of its devices. Shared by the lanes of a
+/// worker.
+package protocol PushServices: Sendable {
+  /// The `Platform.name` of its destinations.
+  var platform: String { get }
+  /// The part of a token that names its server; nil for a token that names none. It is asked of
+  /// each push, so it allocates nothing.
+  func origin(in token: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?
+  /// What a route to a server works with; nil for one that nothing may be sent to.
+  /// - Parameter target: what is common to all of them.
+  func service(at origin: String, _ target: RouteTarget) -> PushService?
+}
+
+/// A server, and how it sees us.
+package struct PushService: Sendable {
+  package let target: RouteTarget
+  package let account: any PlatformAccount
+
+  package init(target: RouteTarget, account: any PlatformAccount) {
+    self.target = target
+    self.account = account
+  }
+}
+
 /// Proves who we are: a token in each request, or a certificate. Two are the same when they are one
 /// object.
 package protocol Credential: AnyObject, Sendable {}

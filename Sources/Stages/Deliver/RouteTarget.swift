@@ -8,6 +8,8 @@ package struct RouteTarget: Sendable {
   /// nil: HTTP/2.
   package var interface: (any PushInterface)?
   package var proxy: HTTPProxy?
+  /// Connects there instead; the endpoint stays what the server is told and must prove.
+  package var connectTo: Endpoint?
   /// nil: as `DeliverOptions` has them for all routes.
   package var connections: Connections?
 
@@ -46,6 +48,7 @@ package struct RouteTarget: Sendable {
   package func transport(connectTimeout: Duration) -> TransportOptions {
     var options = TransportOptions(connectTimeout: connectTimeout)
     options.proxy = proxy
+    options.connectTo = connectTo
     options.network = network
     return options
   }

@@ -116,11 +116,12 @@ package struct PageBuilder {
     let mark = draft.used
     bindings.forEachElement { _, _, member in
       switch parser.parse(member) {
-      case .addressed(let tokenCount, let destination):
+      case .addressed(let tokenCount, let keyCount, let destination):
         let slice = draft.write(member)
         draft.bindings.append(
           RecipientPage.Binding(
-            member: slice, token: slice.last(tokenCount), destination: destination))
+            member: slice, token: slice.last(tokenCount), keyCount: keyCount,
+            destination: destination))
       case .ofAnotherTopic: break
       case .malformed: draft.skipped += 1
       }
@@ -290,10 +291,10 @@ private struct PageDraft {
 }
 
 /// Reads members of a user's set of bindings, as bytes: platform, environment if the platform has
-/// several, topic, token.
+/// several, topic, keys if it has some, token.
 package struct BindingParser {
   package enum Result: Equatable {
-    case addressed(tokenCount: Int, Destination)
+    case addressed(tokenCount: Int, keyCount: Int = 0, Destination)
     case ofAnotherTopic
     case malformed
   }
@@ -301,7 +302,9 @@ package struct BindingParser {
   private struct Prefix {
     let bytes: [UInt8]
     let destination: Destination
+    let platform: Platform
     let tokens: Platform.TokenFormat
+    let hasKeys: Bool
   }
 
   /// Of the topic.
@@ -314,8 +317,8 @@ package struct BindingParser {
     func prefixes(_ rest: String) -> [Prefix] {
       Destination.all.map {
         Prefix(
-          bytes: Array(($0.memberPrefix + rest).utf8), destination: $0,
-          tokens: $0.platform.tokens)
+          bytes: Array(($0.memberPrefix + rest).utf8), destination: $0, platform: $0.platform,
+          tokens: $0.platform.tokens, hasKeys: $0.platform.keyBytes != nil)
       }
     }
     self.prefixes = prefixes(topic + ":")
@@ -324,11 +327,23 @@ package struct BindingParser {
 
   package func parse(_ member: UnsafeRawBufferPointer) -> Result {
     for prefix in prefixes where Self.begins(member, with: prefix.bytes) {
-      let token = UnsafeRawBufferPointer(rebasing: member[prefix.bytes.count...])
-      return prefix.tokens.accepts(token)
-        ? .addressed(tokenCount: token.count, prefix.destination) : .malformed
+      let rest = UnsafeRawBufferPointer(rebasing: member[prefix.bytes.count...])
+      guard let (token, keys) = Self.split(rest, of: prefix) else { return .malformed }
+      return .addressed(tokenCount: token, keyCount: keys, prefix.destination)
     }
     return isWellFormed(member) ? .ofAnotherTopic : .malformed
+  }
+
+  /// Bytes of the token and of the keys; nil for what is neither.
+  private static func split(
+    _ rest: UnsafeRawBufferPointer, of prefix: Prefix
+  ) -> (token: Int, keys: Int)? {
+    guard prefix.hasKeys else { return prefix.tokens.accepts(rest) ? (rest.count, 0) : nil }
+    guard let colon = rest.firstIndex(of: 0x3A),
+      prefix.platform.acceptsKeys(UnsafeRawBufferPointer(rebasing: rest[..<colon])),
+      prefix.tokens.accepts(UnsafeRawBufferPointer(rebasing: rest[(colon + 1)...]))
+    else { return nil }
+    return (rest.count - colon - 1, colon)
   }
 
   private static func begins(_ member: UnsafeRawBufferPointer, with prefix: [UInt8]) -> Bool {
@@ -337,14 +352,14 @@ package struct BindingParser {
   }
 
   private func isWellFormed(_ member: UnsafeRawBufferPointer) -> Bool {
-    guard let platform = platforms.first(where: { Self.begins(member, with: $0.bytes) }) else {
+    guard let prefix = platforms.first(where: { Self.begins(member, with: $0.bytes) }) else {
       return false
     }
-    let rest = member[platform.bytes.count...]
+    let rest = member[prefix.bytes.count...]
     guard let colon = rest.prefix(Binding.maximumTopicBytes + 1).firstIndex(of: 0x3A),
       let topic = String(validating: rest[..<colon], as: UTF8.self), Binding.isTopic(topic)
     else { return false }
-    return platform.tokens.accepts(UnsafeRawBufferPointer(rebasing: rest[(colon + 1)...]))
+    return Self.split(UnsafeRawBufferPointer(rebasing: rest[(colon + 1)...]), of: prefix) != nil
   }
 }
 

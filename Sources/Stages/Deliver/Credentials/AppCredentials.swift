@@ -4,13 +4,31 @@ import Model
 /// account, so each has connections of its own.
 package struct AppCredentials: Sendable {
   package struct Item: Sendable {
+    enum Way: Sendable {
+      case account(any PlatformAccount)
+      /// Each server has an account of its own.
+      case services(any PushServices)
+    }
+
     /// The name by which operators know it; nil where there is but one.
     package let name: String?
-    package let account: any PlatformAccount
+    let way: Way
 
     package init(name: String?, _ account: any PlatformAccount) {
       self.name = name
-      self.account = account
+      way = .account(account)
+    }
+
+    package init(name: String?, services: any PushServices) {
+      self.name = name
+      way = .services(services)
+    }
+
+    package var platform: String {
+      switch way {
+      case .account(let account): account.platform
+      case .services(let services): services.platform
+      }
     }
   }
 
@@ -31,15 +49,20 @@ package struct AppCredentials: Sendable {
     self.init([Item(name: nil, account)], apps: [:], others: 0)
   }
 
+  /// As above, of a platform with many servers.
+  package init(_ services: any PushServices) {
+    self.init([Item(name: nil, services: services)], apps: [:], others: 0)
+  }
+
   /// - Parameters:
   ///   - apps: the index of each app's in `all`, by bundle id.
   ///   - others: the index of those of all other apps.
   package init(_ all: [Item], apps: [String: Int], others: Int?) {
     self.all = all
     for (id, index) in apps {
-      self.apps[App(platform: all[index].account.platform, id: id)] = index
+      self.apps[App(platform: all[index].platform, id: id)] = index
     }
-    if let others { self.others[all[others].account.platform] = others }
+    if let others { self.others[all[others].platform] = others }
   }
 
   /// With the accounts of another platform.
@@ -60,7 +83,10 @@ package struct AppCredentials: Sendable {
       .compactMap { apps[App(platform: platform, id: $0)] }.first ?? others
   }
 
+  /// Nil as well where each server has an account of its own.
   package func account(of topic: String, on platform: String) -> (any PlatformAccount)? {
-    index(of: topic, on: platform).map { all[$0].account }
+    guard let index = index(of: topic, on: platform), case .account(let account) = all[index].way
+    else { return nil }
+    return account
   }
 }

@@ -1,3 +1,4 @@
+import EventLoop
 import Model
 
 /// Backpressure: batches wait here while the queues of their routes are full. Confined to its
@@ -5,29 +6,33 @@ import Model
 final class Admission {
   /// A batch that asks for capacity.
   private struct Demand {
-    let names: Set<LaneRoutes.Name>
+    /// Numbers of routes.
+    let routes: Set<UInt16>
     let topic: String
     let fanOut: FanOut
     let mayStraggle: Bool
   }
 
   private let options: DeliverOptions
-  private let credentials: AppCredentials
+  private let loop: EventLoop
   private let routes: LaneRoutes
   /// Each is resumed with the routes that were waited for in the end.
-  private var waiting:
-    [(demand: Demand, continuation: CheckedContinuation<Set<LaneRoutes.Name>, Never>)] = []
+  private var waiting: [(demand: Demand, continuation: CheckedContinuation<Set<UInt16>, Never>)] =
+    []
   /// Routes to which a batch that waited is on its way.
-  private var admitting: Set<LaneRoutes.Name> = []
+  private var admitting: Set<UInt16> = []
   private var isStopped = false
 
-  init(options: DeliverOptions, credentials: AppCredentials, routes: LaneRoutes) {
+  init(options: DeliverOptions, routes: LaneRoutes, loop: EventLoop) {
     self.options = options
-    self.credentials = credentials
+    self.loop = loop
     self.routes = routes
-    for route in routes.all {
-      route.signals.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
-    }
+    for route in routes.all { listen(to: route) }
+    routes.whenMade = { [weak self] in self?.listen(to: $0) }
+  }
+
+  private func listen(to route: Route) {
+    route.signals.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
   }
 
   /// Ends every wait.
@@ -35,21 +40,17 @@ final class Admission {
     isStopped = true
     let waiting = waiting
     self.waiting = []
-    for waiter in waiting { waiter.continuation.resume(returning: waiter.demand.names) }
+    for waiter in waiting { waiter.continuation.resume(returning: waiter.demand.routes) }
   }
 
   /// Queues a sealed batch when there is capacity.
   func admit(_ batch: PushBatch) async {
-    let topic = batch.headers.topic
-    let destinations = Destination.all.filter(batch.hasPushes)
-    let order = destinations.compactMap { destination in
-      credentials.index(of: topic, on: destination.platform.name)
-        .map { LaneRoutes.Name(destination: destination, credentials: $0) }
-    }.filter { routes[$0] != nil }
+    let (order, isComplete) = routes.assign(batch, at: loop.now)
     let demand = Demand(
-      names: Set(order), topic: topic, fanOut: batch.tally.fanOut,
+      routes: Set(order), topic: batch.headers.topic, fanOut: batch.tally.fanOut,
       mayStraggle: batch.tally.mayStraggle)
-    var awaited = demand.names
+    var awaited = demand.routes
+    for number in order { routes[number]?.expectedBatches += 1 }
     if !isStopped {
       awaited = self.awaited(demand, waitingAlone: waiting.count { waitsAlone($0.demand) })
       if mustWait(awaited, demand) {
@@ -57,17 +58,22 @@ final class Admission {
         admitting.subtract(awaited)
       }
     }
-    for name in order {
-      routes[name]?.append(batch, surplusLeaves: !awaited.contains(name))
+    for number in order {
+      routes[number]?.append(batch, surplusLeaves: !awaited.contains(number))
+      routes[number]?.expectedBatches -= 1
     }
-    if order.count < destinations.count { rejectUnroutable(batch, routed: demand.names) }
+    if !isComplete { turnAway(batch) }
     admitWaiting()
   }
 
-  private func rejectUnroutable(_ batch: PushBatch, routed: Set<LaneRoutes.Name>) {
-    let routed = Set(routed.map(\.destination))
-    for (index, entry) in batch.entries.enumerated() where !routed.contains(entry.destination) {
-      batch.settle(index, .rejected(.noRoute))
+  /// Pushes without a route have their outcome, or leave their segment.
+  private func turnAway(_ batch: PushBatch) {
+    for (index, entry) in batch.entries.enumerated() {
+      switch entry.route {
+      case LaneRoutes.none: batch.settle(index, .rejected(.noRoute))
+      case LaneRoutes.noRoom: batch.postpone(index, history: entry.history)
+      default: continue
+      }
     }
   }
 
@@ -80,9 +86,9 @@ final class Admission {
   ///   the slots of segments that need not wait.
   ///
   /// - Parameter waitingAlone: such batches that wait before this one.
-  private func awaited(_ demand: Demand, waitingAlone: Int) -> Set<LaneRoutes.Name> {
-    guard demand.mayStraggle else { return demand.names }
-    let candidates = demand.names.filter {
+  private func awaited(_ demand: Demand, waitingAlone: Int) -> Set<UInt16> {
+    guard demand.mayStraggle else { return demand.routes }
+    let candidates = demand.routes.filter {
       routes[$0]?.queue.outliers.contains(demand.fanOut) != true
     }
     let fast = candidates.filter { routes[$0]?.congestion.yields != true }
@@ -91,11 +97,11 @@ final class Admission {
   }
 
   private func waitsAlone(_ demand: Demand) -> Bool {
-    demand.mayStraggle && demand.names.allSatisfy { routes[$0]?.congestion.yields == true }
+    demand.mayStraggle && demand.routes.allSatisfy { routes[$0]?.congestion.yields == true }
   }
 
   /// Batches of a fan-out wait for each other; those of another have a share of their own.
-  private func mustWait(_ awaited: Set<LaneRoutes.Name>, _ demand: Demand) -> Bool {
+  private func mustWait(_ awaited: Set<UInt16>, _ demand: Demand) -> Bool {
     isFull(awaited, demand) || !admitting.isDisjoint(with: awaited)
       || waiting.contains { other, _ in
         other.fanOut === demand.fanOut
@@ -103,15 +109,15 @@ final class Admission {
       }
   }
 
-  private func isFull(_ names: Set<LaneRoutes.Name>, _ demand: Demand) -> Bool {
-    names.contains { routes[$0]?.isFull(for: demand.topic, of: demand.fanOut) ?? false }
+  private func isFull(_ numbers: Set<UInt16>, _ demand: Demand) -> Bool {
+    numbers.contains { routes[$0]?.isFull(for: demand.topic, of: demand.fanOut) ?? false }
   }
 
   /// Admits the batch that waited longest for each route, of those whose fan-out has capacity. One
   /// at a time, since each may fill the queue; it calls this again when it is queued.
   private func admitWaiting() {
     guard !waiting.isEmpty else { return }
-    var busy: [ObjectIdentifier: Set<LaneRoutes.Name>] = [:]
+    var busy: [ObjectIdentifier: Set<UInt16>] = [:]
     var alone = 0
     waiting.removeAll { demand, continuation in
       let awaited = awaited(demand, waitingAlone: alone)

@@ -8,7 +8,8 @@ final class FairQueue {
   /// Fan-outs that have less than a turn here are admitted up to so many times `readyPushes`.
   static let newcomersFactor = 4
 
-  private let destination: Destination
+  /// Of the pushes that belong here; see `PushBatch.Entry`.
+  private let route: UInt16
   private(set) var topics: [TopicQueue] = []
   /// The index of the topic that has the turn, and pushes that are left of it.
   private var current = 0
@@ -19,7 +20,7 @@ final class FairQueue {
   private(set) var yields = false
   let outliers = Outliers()
 
-  init(destination: Destination) { self.destination = destination }
+  init(route: UInt16) { self.route = route }
 
   // MARK: what is here
 
@@ -92,7 +93,7 @@ final class FairQueue {
   func topic(named name: String) -> TopicQueue {
     if let topic = topics.last, topic.name == name { return topic }
     if let topic = find(name) { return topic }
-    let topic = TopicQueue(name: name, destination: destination, isOpen: isOpen, outliers: outliers)
+    let topic = TopicQueue(name: name, route: route, isOpen: isOpen, outliers: outliers)
     topic.set(open: isOpen, yields: yields)
     topics.append(topic)
     return topic

@@ -17,13 +17,13 @@ final class FanOutQueue {
     let batch: PushBatch
     var next: Int
     let end: Int
-    /// All of it is for this destination, and none was ever sent.
+    /// All of it takes this route, and none was ever sent.
     let isPlain: Bool
     /// Monotonic nanoseconds.
     let since: UInt64
   }
 
-  private let destination: Destination
+  private let route: UInt16
   private let outliers: Outliers
   private(set) var fanOut: FanOut
   var trafficClass: TrafficClass
@@ -34,10 +34,10 @@ final class FanOutQueue {
   /// Pushes that did not come back.
   private(set) var freshCount = 0
 
-  init(_ fanOut: FanOut, destination: Destination, outliers: Outliers) {
+  init(_ fanOut: FanOut, route: UInt16, outliers: Outliers) {
     self.outliers = outliers
     self.fanOut = fanOut
-    self.destination = destination
+    self.route = route
     trafficClass = TrafficClass(fanOut, isOutlier: false)
   }
 
@@ -149,7 +149,7 @@ final class FanOutQueue {
   }
 
   private func isOrdinary(_ entry: PushBatch.Entry) -> Bool {
-    TopicQueue.isOrdinary(entry, for: destination)
+    TopicQueue.isOrdinary(entry, for: route)
   }
 
   private func rest(of range: Range) -> [Int] {

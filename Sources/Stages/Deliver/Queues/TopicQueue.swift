@@ -15,7 +15,7 @@ final class TopicQueue {
 
   let name: String
   var gate = CredentialGate()
-  private let destination: Destination
+  private let route: UInt16
   private let outliers: Outliers
   /// Its pushes can be sent: the route is open and credentials are not refused.
   private(set) var isOpen: Bool
@@ -43,22 +43,22 @@ final class TopicQueue {
   /// Of all that are here.
   private(set) var count = 0
 
-  init(name: String, destination: Destination, isOpen: Bool, outliers: Outliers) {
+  init(name: String, route: UInt16, isOpen: Bool, outliers: Outliers) {
     self.name = name
-    self.destination = destination
+    self.route = route
     self.isOpen = isOpen
     self.outliers = outliers
   }
 
   /// A push that was in flight in a lost connection is not for this queue.
-  private static func isOurs(_ entry: PushBatch.Entry, _ destination: Destination) -> Bool {
-    entry.destination == destination && entry.history.losses == 0
+  private static func isOurs(_ entry: PushBatch.Entry, _ route: UInt16) -> Bool {
+    entry.route == route && entry.history.losses == 0
   }
 
   /// Is sent in the batch's order: no earlier try of it, here or in another segment, was refused
   /// for our credentials.
-  static func isOrdinary(_ entry: PushBatch.Entry, for destination: Destination) -> Bool {
-    isOurs(entry, destination) && entry.history.refusals == 0
+  static func isOrdinary(_ entry: PushBatch.Entry, for route: UInt16) -> Bool {
+    isOurs(entry, route) && entry.history.refusals == 0
   }
 
   // MARK: what is here
@@ -124,7 +124,7 @@ final class TopicQueue {
 
   // MARK: coming
 
-  /// Takes pushes of `batch` that are for this destination, `limit` at most.
+  /// Takes pushes of `batch` that take this route, `limit` at most.
   /// - Returns: how many, and the index behind the last that was looked at.
   func append(
     _ batch: PushBatch, atMost limit: Int = .max, at now: UInt64 = 0
@@ -135,10 +135,10 @@ final class TopicQueue {
     var plain = 0
     var end = 0
     while end < entries.count {
-      if Self.isOurs(entries[end], destination) {
+      if Self.isOurs(entries[end], route) {
         guard taken < limit else { break }
         taken += 1
-        if Self.isOrdinary(entries[end], for: destination) {
+        if Self.isOrdinary(entries[end], for: route) {
           ordinary += 1
           if entries[end].history.isEmpty { plain += 1 }
         } else {
@@ -279,7 +279,7 @@ final class TopicQueue {
   private func queue(of fanOut: FanOut) -> FanOutQueue {
     if let current, current.fanOut === fanOut { return current }
     if let queue = fanOuts[ObjectIdentifier(fanOut)] { return queue }
-    let queue = spare ?? FanOutQueue(fanOut, destination: destination, outliers: outliers)
+    let queue = spare ?? FanOutQueue(fanOut, route: route, outliers: outliers)
     spare = nil
     queue.reuse(for: fanOut, isOutlier: outliers.contains(fanOut))
     fanOuts[ObjectIdentifier(fanOut)] = queue

@@ -39,6 +39,10 @@ final class Route {
   }
 
   var destination: Destination { context.destination }
+  /// As `PushBatch.Entry.route` says it.
+  var number: UInt16 { context.number }
+  /// Batches that are on their way here.
+  var expectedBatches = 0
   var isFirst: Bool { context.isFirst }
   var signals: RouteSignals { context.signals }
 
@@ -46,6 +50,13 @@ final class Route {
     signals.stop()
     pumpTimer?.cancel()
     pool.stop()
+  }
+
+  /// Operators are told that nothing is in the way any more.
+  func endObstacles() {
+    context.obstacles.set(closure: nil, reason: "")
+    context.obstacles.set(isSlow: false)
+    for topic in queue.topics { context.obstacles.noLongerRefused(topic) }
   }
 
   // MARK: coming
@@ -78,7 +89,7 @@ final class Route {
   /// that are too many leave their segment.
   private func appendOthers(of batch: PushBatch, from end: Int) {
     let entries = batch.entries
-    for index in entries.indices where entries[index].destination == destination {
+    for index in entries.indices where entries[index].route == number {
       let push = ReadyPush(batch: batch, index: index, history: entries[index].history)
       if push.history.losses > 0 {
         waiting.probe(push)
@@ -192,29 +203,12 @@ final class Route {
     return figures
   }
 
+  /// No push is here, and none is on its way.
+  var isUnused: Bool {
+    expectedBatches == 0 && !queue.hasPushes && waiting.count == 0 && pool.slots.inFlight == 0
+  }
+
   var obstacles: [RouteObstacle] { context.obstacles.all }
 
   func isClosed(for topic: String) -> Bool { !queue.isOpen || queue.find(topic)?.isOpen == false }
-}
-
-/// The routes of a lane, always in the same order, so that work that goes through all of them does
-/// not depend on how a table hashes.
-struct LaneRoutes {
-  /// Tells the routes of a lane apart: a destination, and an account of its platform.
-  struct Name: Hashable {
-    let destination: Destination
-    /// An index into `AppCredentials.all`.
-    let credentials: Int
-  }
-
-  private(set) var all: [Route] = []
-  private var indexes: [Name: Int] = [:]
-
-  /// One of each name.
-  mutating func add(_ route: Route, _ name: Name) {
-    indexes[name] = all.count
-    all.append(route)
-  }
-
-  subscript(name: Name) -> Route? { indexes[name].map { all[$0] } }
 }

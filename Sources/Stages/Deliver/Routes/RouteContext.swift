@@ -6,6 +6,10 @@ import Transport
 /// chance, its queue, and what is known of its server.
 final class RouteContext {
   let destination: Destination
+  /// As `PushBatch.Entry.route` says it.
+  let number: UInt16
+  /// The server, where the platform has many.
+  private let origin: String?
   let target: RouteTarget
   let account: any PlatformAccount
   let options: DeliverOptions
@@ -20,38 +24,44 @@ final class RouteContext {
   /// Connections are spread over all addresses of the host.
   private let addresses: AddressBook
 
+  /// - Parameter name: by which operators know the credentials, or nil.
   init(
-    destination: Destination, target: RouteTarget, credentials: AppCredentials.Item,
-    options: DeliverOptions, loop: EventLoop, chance: @escaping () -> UInt64
+    number: UInt16, destination: Destination, service: PushService, name: String?,
+    origin: String? = nil, options: DeliverOptions, loop: EventLoop,
+    chance: @escaping () -> UInt64
   ) {
     var options = options
-    if let own = target.connections {
+    if let own = service.target.connections {
       options.connectionsPerRoute = own.usual
       options.mostConnectionsPerRoute = own.most
       options.streamsPerConnection = own.streams
     }
     self.destination = destination
-    self.target = target
-    account = credentials.account
+    self.number = number
+    self.origin = origin
+    target = service.target
+    account = service.account
     self.options = options
     self.loop = loop
     self.chance = chance
     signals = RouteSignals(loop: loop)
-    queue = FairQueue(destination: destination)
+    queue = FairQueue(route: number)
     traffic = RouteTraffic(options)
-    let silence = target.interface?.silence ?? .zero
+    let silence = service.target.interface?.silence ?? .zero
     openness = RouteOpenness(
       closedAfter: options.closedAfter.nanoseconds,
       stalledAfter: (options.stalledAfter + silence).nanoseconds,
       silentAfter: (options.requestTimeout + silence).nanoseconds)
     obstacles = RouteObstacles(
-      destination: destination, credentials: credentials.name, options: options, queue: queue)
+      destination: destination,
+      credentials: origin.map { (name.map { "\($0), " } ?? "") + $0 } ?? name, options: options,
+      queue: queue)
     addresses = AddressBook(firstTurn: Int(chance() & 0xFFFF))
   }
 
-  /// The first destination of its platform: most pushes go there.
+  /// The first destination of its platform: most pushes go there. Never one of many servers.
   var isFirst: Bool {
-    Destination.all(of: destination.platform).first == destination
+    origin == nil && Destination.all(of: destination.platform).first == destination
   }
 
   func report(_ notice: DeliverNotice) { options.report(notice) }

@@ -1,7 +1,9 @@
 import TLS
 import Text
 
-/// The keys of a subscription: what a message for it is encrypted with (RFC 8291, section 2).
+/// The keys of a subscription: what a message for it is encrypted with (RFC 8291, section 2). In a
+/// binding they stand as text: the browser's `p256dh`, its `auth`, and the id of the VAPID key pair
+/// that the subscription was made with, with dots between.
 package struct SubscriptionKeys: Sendable, Equatable {
   package static let publicKeyBytes = P256KeyPair.pointBytes
   package static let secretBytes = 16
@@ -40,6 +42,39 @@ package struct SubscriptionKeys: Sendable, Equatable {
     guard let secret = Self.decode(auth) else { throw .secretText }
     guard secret.count == Self.secretBytes else { throw .secretLength }
     bytes = publicKey + secret
+  }
+
+  // MARK: in a binding
+
+  private static let publicKeyCharacters = 87
+  private static let secretCharacters = 22
+  private static let dot = UInt8(ascii: ".")
+
+  /// - Parameter keyID: of the VAPID key pair.
+  package func text(keyID: String) -> String {
+    [Base64URL.encode(Array(publicKey)), Base64URL.encode(Array(secret)), keyID]
+      .joined(separator: ".")
+  }
+
+  /// Reads what `text` wrote. Asked of each push, so it allocates nothing.
+  /// - Parameter keys: `byteCount` bytes.
+  /// - Returns: the id of the VAPID key pair; nil for what is no such text.
+  package static func read(
+    _ text: UnsafeRawBufferPointer, to keys: UnsafeMutableRawPointer
+  ) -> UnsafeRawBufferPointer? {
+    let secretStart = publicKeyCharacters + 1
+    let end = secretStart + secretCharacters
+    guard text.count > end + 1, text[publicKeyCharacters] == dot, text[end] == dot,
+      decode(text[..<publicKeyCharacters], to: keys) == publicKeyBytes,
+      decode(text[secretStart..<end], to: keys + publicKeyBytes) == secretBytes
+    else { return nil }
+    return UnsafeRawBufferPointer(rebasing: text[(end + 1)...])
+  }
+
+  private static func decode(
+    _ text: Slice<UnsafeRawBufferPointer>, to bytes: UnsafeMutableRawPointer
+  ) -> Int? {
+    Base64URL.decode(UnsafeRawBufferPointer(rebasing: text), to: bytes)
   }
 
   private static func decode(_ text: String) -> [UInt8]? {

@@ -52,15 +52,18 @@ package struct PushEndpoint: Sendable, Equatable {
   }
 
   package static let maximumBytes = 2048
-  static let scheme = Array("https://".utf8)
+  package static let scheme = Array("https://".utf8)
 
   package let host: String
   package let port: Int
   /// Path and query, byte for byte.
   package let target: String
 
+  /// As `:authority` and endpoints name it.
+  package var authority: String { port == 443 ? host : "\(host):\(port)" }
+
   /// The origin as VAPID tokens name it: the port is left out where it is that of HTTPS.
-  package var origin: String { port == 443 ? "https://\(host)" : "https://\(host):\(port)" }
+  package var origin: String { "https://" + authority }
 
   package init(_ text: String, rules: EndpointRules = EndpointRules()) throws(Problem) {
     let bytes = Array(text.utf8)
@@ -131,7 +134,7 @@ package struct PushEndpoint: Sendable, Equatable {
 
   /// Where the path begins in an endpoint that has been checked; nil for what is none. It is asked
   /// of each push, so it allocates nothing.
-  static func pathOffset(in endpoint: UnsafeRawBufferPointer) -> Int? {
+  package static func pathOffset(in endpoint: UnsafeRawBufferPointer) -> Int? {
     guard endpoint.starts(with: scheme) else { return nil }
     return endpoint[scheme.count...].firstIndex(of: UInt8(ascii: "/"))
   }

@@ -1,7 +1,7 @@
 import Testing
 import Text
 
-@testable import WebPush
+@testable import Subscriptions
 
 @Suite struct SubscriptionKeysTests {
   private static let point =

@@ -1,0 +1,86 @@
+import Text
+
+extension SettingTable {
+  static let webpush: [SettingKey] = [
+    .path(
+      "webpush.vapid_key_file", \.webpush.vapidKeyFile, example: "/run/secrets/vapid.pem",
+      "The private key of the VAPID key pair: PEM, or 32 bytes as base64url. Browsers subscribe "
+        + "with its public key, which `fanfare check` prints. Without it nothing is sent to "
+        + "browsers."),
+    .text(
+      "webpush.vapid_key_id", \.webpush.vapidKeyID, default: "main", .keyID,
+      "What bindings call that pair. Give a new pair a new id, and keep the former one below."),
+    .map(
+      "webpush.former_vapid_key_files", \.webpush.formerVAPIDKeyFiles, VAPIDKeyRule.complaint,
+      "Private keys of former pairs, by id: {2025: /run/secrets/vapid-2025.pem}. Browsers that "
+        + "subscribed with one of them take pushes of that pair alone."),
+    .text(
+      "webpush.subject", \.webpush.subject, example: "mailto:push@example.com", .vapidSubject,
+      "Whom a push service may turn to: mailto: and an address, or an https: page. Apple refuses "
+        + "pushes without a real one."),
+    .list(
+      "webpush.hosts", \.webpush.hosts,
+      default: [
+        "fcm.googleapis.com", "jmt17.google.com", "push.services.mozilla.com", "push.apple.com",
+        "notify.windows.com",
+      ], .hostSuffix,
+      "The push services that endpoints may name: these hosts and all below them. An endpoint "
+        + "comes from a client; `*` allows any host with a public address, for browsers and "
+        + "distributors with services of their own."),
+    .list(
+      "webpush.ports", \.webpush.ports, example: "[8443]", .port,
+      "Ports of endpoints that are allowed besides 443."),
+    .text(
+      "webpush.connect_to", \.webpush.connectTo, example: "127.0.0.1:8443", .hostAndPort,
+      "Connects there whatever host an endpoint names, for a simulator. Addresses are not checked "
+        + "then."),
+    .path(
+      "webpush.ca_file", \.webpush.caFile, example: "/etc/fanfare/simulator/ca.pem",
+      "PEM certificates to trust instead of the system's, for a simulator."),
+    .integer(
+      "webpush.connections_per_lane", \.webpush.connectionsPerLane, default: 1, 1...64,
+      "How many connections a lane keeps to each push service that it has pushes for."),
+    .integer(
+      "webpush.connections_per_lane_maximum", \.webpush.connectionsPerLaneMaximum, default: 4,
+      1...64,
+      "The largest number of connections of a lane to a push service, unless "
+        + "connections_per_lane is higher."),
+    .integer(
+      "webpush.streams_per_connection", \.webpush.streamsPerConnection, default: 100, 1...1_000,
+      "The largest number of messages in flight on a connection. A lower limit of the server is "
+        + "obeyed."),
+    .bool(
+      "webpush.key_pair_per_message", \.webpush.keyPairPerMessage, default: false,
+      "Encrypts each message with a key pair of its own, as RFC 8291 has it. Off, a pair is used "
+        + "for an hour, which costs a tenth of the processor time; docs/webpush.md says what that "
+        + "gives away."),
+  ]
+}
+
+/// The rule for a former VAPID key pair.
+enum VAPIDKeyRule {
+  static func complaint(id: String, path: String) -> SettingComplaint? {
+    if let complaint = TextRule.keyID.complaint(about: id) { return complaint }
+    return path.isEmpty ? SettingComplaint("`\(id)` must have the path of a file") : nil
+  }
+}
+
+extension TextRule {
+  static let keyID = TextRule("letters, digits, `.`, `_` and `-`", maximumBytes: 64) {
+    $0.utf8.allSatisfy { $0.isASCIIWord || [0x2D, 0x2E, 0x5F].contains($0) }
+  }
+
+  static let vapidSubject = TextRule("mailto: and an address, or an https: URL", maximumBytes: 256)
+  {
+    $0.hasPrefix("mailto:") || $0.hasPrefix("https://")
+  }
+
+  static let hostSuffix = TextRule("a host name in lower case, or `*`", maximumBytes: 253) {
+    $0 == "*"
+      || $0.utf8.allSatisfy { $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D || $0 == 0x2E }
+  }
+
+  static let port = TextRule("a port", maximumBytes: 5) {
+    Int($0).map { (1...65_535).contains($0) } ?? false
+  }
+}

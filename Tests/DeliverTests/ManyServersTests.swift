@@ -1,0 +1,124 @@
+import EventLoop
+import HTTP2
+import Model
+import Testing
+import Transport
+
+@testable import APNs
+@testable import Deliver
+
+/// A platform with many servers: a token names its own before the first slash.
+private struct Servers: PushServices {
+  let platform = Platform.webpush.name
+  let ports: [String: Int]
+  let account: ServerAccount
+
+  func origin(in token: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    token.firstIndex(of: UInt8(ascii: "/")).map { UnsafeRawBufferPointer(rebasing: token[..<$0]) }
+  }
+
+  func service(at origin: String, _ target: RouteTarget) -> PushService? {
+    guard let port = ports[origin] else { return nil }
+    var target = target
+    target.endpoint = Endpoint(host: "127.0.0.1", port: port)
+    return PushService(target: target, account: account)
+  }
+}
+
+/// Apple's account under another platform's name.
+private struct ServerAccount: PlatformAccount {
+  let apple: APNsCredentials
+  let platform = Platform.webpush.name
+  var keptBodyBytes: Int { apple.keptBodyBytes }
+
+  func makeRequestWriter(
+    authority: String, slots: Int
+  ) throws(HTTP2Error) -> any RequestWriter {
+    try apple.makeRequestWriter(authority: authority, slots: slots)
+  }
+  func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders {
+    apple.encode(headers, credential)
+  }
+  func meaning(of answer: PlatformAnswer) -> AnswerMeaning { apple.meaning(of: answer) }
+  func subject(of reason: RejectionReason) -> RetrySubject? { apple.subject(of: reason) }
+  func reason(ofGoAway debug: [UInt8]) -> String? { nil }
+  func credential(now: Int64) throws(CredentialProblem) -> any Credential {
+    try apple.credential(now: now)
+  }
+  func replacement(for expired: any Credential, now: Int64) -> (any Credential)? {
+    apple.replacement(for: expired, now: now)
+  }
+  func makeShownCredentials() -> any ShownCredentials { apple.makeShownCredentials() }
+}
+
+@Suite struct ManyServersTests {
+  private static let topic = PushRoute(destination: .webpush, topic: "a.b")
+
+  private func bed(
+    _ loop: EventLoop, sandbox: DeliverBed.Sandbox = .served
+  ) throws -> DeliverBed {
+    let bed = try DeliverBed(loop, sandbox: sandbox) {
+      $0.routes[.webpush] = $0.routes[.production]
+      $0.closedAfter = .milliseconds(20)
+    }
+    bed.use(
+      AppCredentials(
+        Servers(
+          ports: ["one": bed.server.port, "two": bed.sandbox.lastPort],
+          account: ServerAccount(apple: APNsCredentials.key(bed.tokens)))))
+    return bed
+  }
+
+  private func devices(_ tokens: String...) -> [(Destination, String)] {
+    tokens.map { (.webpush, $0) }
+  }
+
+  @Test func eachServerGetsItsOwnByARouteThatItsFirstPushMakes() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      #expect(bed.stage.routes.all.isEmpty)
+      await bed.stage.admit(
+        bed.batch(devices("one/a", "two/b", "one/c", "no", "three/d"), bed.tally))
+      await bed.until("settled") { bed.tally.settled == 5 }
+      #expect(bed.tally.accepted == 3 && bed.tally.rejected.reduce(0, +) == 2)
+      #expect(bed.server.requests.count == 2 && bed.sandbox.requests.count == 1)
+      #expect(bed.stage.routes.all.count == 2 && bed.stage.openConnections == 2)
+    }
+  }
+
+  @Test func oneThatRefusesConnectionsHoldsUpNoOther() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop, sandbox: .refused)
+      defer { bed.stop() }
+      let stuck = SegmentTally()
+      await bed.stage.admit(bed.batch(devices("two/a", "two/b"), stuck))
+      await bed.until("closed") { bed.stage.isClosed(Self.topic) }
+      #expect(bed.stage.obstacles.map(\.credentials) == ["two"])
+      await bed.stage.admit(bed.batch(devices("one/a"), bed.tally))
+      await bed.until("settled") { bed.tally.settled == 1 }
+      // One of its servers is open.
+      #expect(stuck.settled == 0 && !bed.stage.isClosed(Self.topic))
+      bed.stage.postponeWaiting(of: stuck)
+      #expect(stuck.stragglers.map(\.member).count == 2)
+    }
+  }
+
+  @Test func aRouteWithoutPushesEndsAndWhatItCountedStays() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(devices("one/a", "two/b"), bed.tally))
+      await bed.until("settled") { bed.tally.settled == 2 }
+      let routes = bed.stage.routes
+      routes.forget(at: loop.now)
+      #expect(routes.all.count == 2)
+      let answers = bed.stage.answerCounts
+      routes.forget(at: loop.now &+ Evidence.memory + 1_000_000_000)
+      #expect(routes.all.isEmpty && bed.stage.answerCounts == answers)
+      await bed.stage.admit(bed.batch(devices("two/c"), bed.tally))
+      await bed.until("settled") { bed.tally.settled == 3 }
+      #expect(bed.tally.accepted == 3 && routes.all.count == 1)
+    }
+  }
+}
