@@ -151,7 +151,7 @@ package actor KafkaPump {
     case .revoking(let partitions): finishBeforeRevoke(partitions)
     case .revoked(let partitions): revoked(partitions, .kafkaRevocations)
     case .lost(let partitions): revoked(partitions, .kafkaLosses)
-    case .committed(let offsets): commits.succeeded(offsets.keys)
+    case .committed(let offsets): commits.succeeded(offsets)
     case .commitFailed(let failed, let error): commits.failed(Array(failed.keys), error)
     case .error(let error): options.log.warning("Kafka", ["error": .text("\(error)")])
     case .reachable: break

@@ -71,9 +71,12 @@ final class OffsetCommits {
     consumer.commit(committable)
   }
 
-  func succeeded(_ partitions: some Sequence<KafkaPartition>) {
+  /// One that began before its partitions went, and came back to us, may have come behind a newer
+  /// one: then that is sent again.
+  func succeeded(_ committed: [KafkaPartition: Int64]) {
     counters.add(.kafkaCommits)
-    underWay.subtract(partitions)
+    underWay.subtract(committed.keys)
+    if offsets.fellBack(to: committed) { hasNews = true }
   }
 
   /// The next commit covers it again; should none come, the settled marks know what was done.
