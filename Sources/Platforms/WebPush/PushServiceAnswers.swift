@@ -1,6 +1,7 @@
 import Deliver
 import JSON
 import Model
+import Subscriptions
 
 /// How a push service explains its refusals: each in its own way.
 enum PushServiceDialect: Sendable {
