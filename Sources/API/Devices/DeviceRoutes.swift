@@ -149,19 +149,21 @@ final class DeviceRoutes {
       try Given.user(request["user"])
       try Given.topic(topic)
     }
+    let subscription: BrowserSubscription
+    let former: Binding?
     do throws(BrowserSubscription.Problem) {
-      let subscription = try BrowserSubscription(
+      subscription = try BrowserSubscription(
         topic: topic, endpoint: request["endpoint"], p256dh: p256dh, auth: auth, keyID: keyID,
         rules: rules)
-      let former = try old.map { (endpoint) throws(BrowserSubscription.Problem) in
+      former = try old.map { (endpoint) throws(BrowserSubscription.Problem) in
         try subscription.former(endpoint: endpoint, rules: rules)
       }
-      return try await bind(
-        request, subscription.binding, former: former, at: at,
-        isBelated: body["bound_at_ms"] != nil)
     } catch {
       throw Problem(.invalid, "\(error)")
     }
+    return try await bind(
+      request, subscription.binding, former: former, at: at,
+      isBelated: body["bound_at_ms"] != nil)
   }
 
   /// When the app registered, for a backend that sends what it has kept: later words count more.
