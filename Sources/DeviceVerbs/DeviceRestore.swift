@@ -14,12 +14,14 @@ enum DeviceRestore {
     "user", .text, value: "ID",
     help: "Only devices of this user")
   private static let token = Option<String?>(
-    "token", .text, value: "HEX", help: "Only this device")
+    "token", .text, value: "TOKEN", help: "Only this device; one of Apple's without --platform")
   private static let reason = Option<String?>(
     "reason", .text, help: "Only devices refused for this reason, such as BadDeviceToken")
   private static let topic = Option<String?>(
     "topic", .text, value: "TOPIC",
     help: "Only devices of this topic, which includes a push type's suffix")
+  private static let platform = Option<PlatformChoice?>(
+    "platform", .choice(), help: "Only devices of this push service")
   private static let environment = Option<EnvironmentChoice?>(
     "environment", .choice(), help: "Only devices of this environment")
   private static let since = Option<String?>(
@@ -41,7 +43,7 @@ enum DeviceRestore {
       user and set aside. If the cause was not the token but a wrong environment or bundle id in \
       the configuration, correct that first, and then restore the devices. Without --apply the \
       command only shows what it would do. A token that another user has bound since stays with \
-      that user.
+      that user. Tokens of Android and of browsers are set aside and restored alike.
 
       A device that was removed after a 410 can be restored for 7 days. What was removed earlier \
       stays removed, whatever WHEN says. If Apple sent many wrong 410s, wait until it answers \
@@ -53,7 +55,9 @@ enum DeviceRestore {
       devices without a recorded time are left out. Without --user, the command scans all keys of \
       the database (SCAN), which is harmless but takes time.
       """,
-    options: [user, token, reason, topic, environment, since, before, prunedSince, all, apply],
+    options: [
+      user, token, reason, topic, platform, environment, since, before, prunedSince, all, apply,
+    ],
     examples: [
       .init(
         "fanfare device restore --all",
@@ -116,7 +120,8 @@ enum DeviceRestore {
   ) throws(CommandFailure) -> QuarantineFilter {
     let given = QuarantineFilter.Given(
       user: invocation[user], token: invocation[token], reason: invocation[reason],
-      topic: invocation[topic], environment: invocation[environment]?.rawValue,
+      topic: invocation[topic], platform: invocation[platform]?.model,
+      environment: invocation[environment]?.rawValue,
       since: invocation[since], before: invocation[before], prunedSince: invocation[prunedSince])
     do {
       return try QuarantineFilter(given, now: invocation.nowMilliseconds)

@@ -36,6 +36,7 @@ import Testing
   @Test(arguments: [
     (QuarantineFilter.Given(user: "a{b}"), "user"),
     (QuarantineFilter.Given(token: "abc"), "token"),
+    (QuarantineFilter.Given(token: "a{b}", platform: .fcm), "token"),
     (QuarantineFilter.Given(topic: "a b"), "topic"),
     (QuarantineFilter.Given(environment: "prod"), "environment"),
     (QuarantineFilter.Given(since: "yesterday"), "since"),

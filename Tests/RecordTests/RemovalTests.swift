@@ -125,6 +125,45 @@ import Threads
     }
   }
 
+  /// A wave of one platform's takes nobody, and does not keep another's from removing the few that
+  /// are gone. What was removed is kept with all that its platform needs.
+  @Test func aPlatformIsJudgedByItself() async throws {
+    let keys = String(repeating: "k", count: 87) + "." + String(repeating: "s", count: 22) + ".main"
+    let starts: [(Destination, String)] = [
+      (.fcm, "fcm:com.example.live:"),
+      (.webpush, "webpush:com.example.live:\(keys):https://push.example.com/"),
+    ]
+    for (destination, start) in starts {
+      try await RedisFixture().run { redis async throws in
+        let record = RecordStage(redis: redis, keyspace: keyspace)
+        func removed(_ id: String, accepted: Int, at place: Destination) async throws -> Int {
+          var verdicts: [TokenVerdict] = []
+          for user in (0..<12).map({ "v\($0)" }) {
+            let member = (place == destination ? start : "apns:production:com.example.live:") + user
+            _ = try await redis.ask("SADD", keyspace.bindings(user: user), member)
+            verdicts.append(
+              TokenVerdict(
+                user: user, member: member, finding: .gone(since: noon, reason: .unregistered)))
+          }
+          let own = tally(accepted: accepted, verdicts)
+          own.topic = "com.example.live"
+          if place != .production { own.wasAccepted(at: place, times: accepted) }
+          let settled = try await record.settle(segments(id, 1)[0], own, now: noon)
+          guard case .recorded(let settled) = settled else { return -1 }
+          return settled.findings.pruned
+        }
+        #expect(try await removed("wave", accepted: 0, at: destination) == 0)
+        #expect(try await removed("apple", accepted: 100, at: .production) == 12)
+        #expect(try await removed("again", accepted: 0, at: destination) == 0)
+        _ = try await redis.ask(
+          "DEL", keyspace.removals(topic: "com.example.live", environment: destination.name))
+        #expect(try await removed("few", accepted: 100, at: destination) == 12)
+        let kept = try await redis.table(keyspace.quarantined(user: "v0"))
+        #expect(kept[start + "v0"]?.contains(" pruned ") == true)
+      }
+    }
+  }
+
   /// Ten answers and a fifth, each from both sides, and what is older counts half.
   @Test func limitsAreThoseThatAreSet() async throws {
     try await RedisFixture().run { redis async throws in

@@ -5,10 +5,11 @@ import Text
 /// Which of the devices that were set aside; what is nil admits all.
 package struct QuarantineFilter: Sendable, Equatable {
   package var user: String?
-  /// Lower-case hex.
+  /// As its platform's tokens are stored: of Apple in lower-case hex.
   package var token: String?
   package var reason: String?
   package var topic: String?
+  package var platform: Platform?
   package var environment: Destination?
   /// Set aside at or after this time, ms since 1970. A device without a time is not meant.
   package var since: Int64?
@@ -26,6 +27,7 @@ package struct QuarantineFilter: Sendable, Equatable {
     guard user?.isExactly(device.user) ?? true, token?.isExactly(device.binding.token) ?? true,
       reason.map({ $0 == device.reason }) ?? true,
       topic.map({ $0 == device.binding.topic }) ?? true,
+      platform.map({ $0 == device.binding.destination.platform }) ?? true,
       environment.map({ $0 == device.binding.destination }) ?? true
     else { return false }
     guard device.isPruned == (prunedSince != nil) else { return false }
@@ -43,6 +45,7 @@ extension QuarantineFilter {
     let token: String?
     let reason: String?
     let topic: String?
+    let platform: Platform?
     let environment: String?
     let since: String?
     let before: String?
@@ -50,13 +53,15 @@ extension QuarantineFilter {
 
     package init(
       user: String? = nil, token: String? = nil, reason: String? = nil, topic: String? = nil,
-      environment: String? = nil, since: String? = nil, before: String? = nil,
+      platform: Platform? = nil, environment: String? = nil, since: String? = nil,
+      before: String? = nil,
       prunedSince: String? = nil
     ) {
       self.user = user
       self.token = token
       self.reason = reason
       self.topic = topic
+      self.platform = platform
       self.environment = environment
       self.since = since
       self.before = before
@@ -68,7 +73,10 @@ extension QuarantineFilter {
   package init(_ given: Given, now: Int64) throws(GivenRefusal) {
     self.init()
     user = try given.user.map { (text) throws(GivenRefusal) in try Devices.Given.user(text) }
-    token = try given.token.map { (text) throws(GivenRefusal) in try Devices.Given.token(text) }
+    platform = given.platform
+    token = try given.token.map { (text) throws(GivenRefusal) in
+      try Devices.Given.token(text, of: given.platform ?? .apns)
+    }
     topic = try given.topic.map { (text) throws(GivenRefusal) in try Devices.Given.topic(text) }
     environment = try given.environment.map { (text) throws(GivenRefusal) in
       try Devices.Given.environment(text)
