@@ -74,7 +74,7 @@ package struct Platform: Sendable, Equatable {
     ])
 
   /// Those that ship, in the order of their destinations.
-  static let shipped = [apns, fcm]
+  static let shipped = [apns, fcm, webpush]
 }
 
 /// Where a push goes: a platform, and one of its environments. An index, so that a push carries one
@@ -85,6 +85,7 @@ package struct Destination: Sendable, Hashable {
   package static let production = Destination(index: 0)
   package static let sandbox = Destination(index: 1)
   package static let fcm = Destination(index: 2)
+  package static let webpush = Destination(index: 3)
   /// There are never more: tallies have so many counters.
   package static let maximum = 8
 
