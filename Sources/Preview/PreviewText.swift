@@ -19,7 +19,7 @@ package enum PreviewText {
       text += message.isShortened ? ", shortened to fit\n" : "\n"
       for note in message.notes { text += note + "\n" }
     }
-    for misfit in preview.misfits { text += "\n\(misfit.platform.name)\n\(misfit.problem)\n" }
+    for each in preview.oversized { text += "\n\(each.platform.name)\n\(each.problem)\n" }
     if let devices = person.devices { text += words(devices) + "\n" }
     return text
   }
@@ -44,8 +44,8 @@ package enum PreviewText {
         object[message.platform.name] = .object(other)
       }
     }
-    for misfit in preview.misfits {
-      object[misfit.platform.name] = ["problem": .text(misfit.problem)]
+    for each in preview.oversized {
+      object[each.platform.name] = ["problem": .text(each.problem)]
     }
     if let devices = person.devices {
       var addressed = Terminal.JSONObject()

@@ -90,9 +90,9 @@ extension RenderedNow {
           members.append((message.platform.name, .object(JSONObject(own))))
         }
       }
-      for misfit in preview.misfits {
-        let problem = JSONObject([("problem", .string(misfit.problem))])
-        members.append((misfit.platform.name, .object(problem)))
+      for each in preview.oversized {
+        let problem = JSONObject([("problem", .string(each.problem))])
+        members.append((each.platform.name, .object(problem)))
       }
       return .object(JSONObject(members))
     }

@@ -186,6 +186,7 @@ import Testing
     ("webpush:\n  actions: text", "webpush.actions must be a list"),
     ("webpush:\n  actions:\n    - text", "webpush.actions has maps"),
     ("push_type: voip\nwebpush: {}", "browsers get nothing of pushes of type voip"),
+    ("push_type: background\nwebpush:\n  title: x", "browsers get nothing of pushes of type back"),
   ])
   func aMistakeInTheSectionIsNamed(_ section: String, _ words: String) {
     let problems = Samples.problems(section + "\npayload:\n  aps:\n    alert: a")
@@ -209,6 +210,15 @@ import Testing
     let problems = Samples.problems(Self.alert + "webpush:\n\(navigate)  actions:\n    - \(action)")
     #expect(problems.count == (words == nil ? 0 : 1), "\(problems)")
     #expect(problems.allSatisfy { $0.contains(words ?? "") }, "\(problems)")
+  }
+
+  @Test(arguments: [
+    "collapse_id: c\nwebpush:\n  renotify: true", "webpush:\n  renotify: true\n  tag: t",
+    "webpush:\n  renotify: false",
+  ])
+  func aNotificationMayAlertAgainWhereItReplacesOne(_ head: String) throws {
+    let message = try #require(try Self.message(head + "\n" + Self.alert))
+    #expect(message.contains(#""renotify":\#(!head.contains("false"))"#), "\(message)")
   }
 
   @Test func aSectionWithoutAURLIsWarnedOf() throws {
@@ -248,8 +258,8 @@ import Testing
     let preview = try RenderStage(templates: [template]).prepare(Samples.event())
       .preview(recipient: [:])
     #expect(preview.messages.map(\.platform) == [.apns, .fcm])
-    #expect(preview.misfits.map(\.platform) == [.webpush])
-    #expect(preview.misfits.first?.problem.contains("over the push service's 3993 bytes") == true)
+    #expect(preview.oversized.map(\.platform) == [.webpush])
+    #expect(preview.oversized.first?.problem.contains("over the push service's 3993 bytes") == true)
     let section = "webpush:\n  navigate: \"https://a.b\""
     let problems = Samples.problems(Self.template(bodyBytes: 3_990, section))
     #expect(problems.count == 1 && problems[0].contains("the push service takes 3993"))

@@ -37,8 +37,8 @@ final class PreparedVariant {
     builder.endStep()
     constants = builder.constants
     steps = builder.steps
-    // A value with a type brings a comma, and perhaps quotation marks.
-    fixedBytes = builder.constants.count + 3 * builder.steps.count
+    // A value with a type brings a comma.
+    fixedBytes = builder.constants.count + builder.steps.count
     fieldSteps = builder.fieldSteps
     fieldParts = builder.fieldParts
   }
@@ -116,6 +116,7 @@ final class PreparedVariant {
     switch spelling {
     case .asItIs: copy(value, to: target, &written)
     case .quoted:
+      // With its quotation marks no longer than JSONEscaping.maximumGrowth makes a URL.
       put(UInt8(ascii: "\""), to: target, &written)
       copy(value, to: target, &written)
       put(UInt8(ascii: "\""), to: target, &written)

@@ -17,7 +17,7 @@ package struct RenderPreview: Sendable, Equatable {
   }
 
   /// A platform other than Apple's whose payload cannot be fitted into its limit.
-  package struct Misfit: Sendable, Equatable {
+  package struct Oversized: Sendable, Equatable {
     package let platform: Platform
     /// In words.
     package let problem: String
@@ -29,7 +29,7 @@ package struct RenderPreview: Sendable, Equatable {
   /// Of each platform that the template has something for, Apple's first.
   package let messages: [Message]
   /// Devices of these get no push.
-  package let misfits: [Misfit]
+  package let oversized: [Oversized]
 
   // MARK: Apple's
 
@@ -44,16 +44,16 @@ extension PreparedEvent {
   package func preview(recipient fields: [String: String]) throws(RenderError) -> RenderPreview {
     let (apple, locale) = try message(template.payloads[0], recipient: fields)
     var messages = [apple]
-    var misfits: [RenderPreview.Misfit] = []
+    var oversized: [RenderPreview.Oversized] = []
     for payload in template.payloads.dropFirst() {
       do throws(RenderError) {
         messages.append(try message(payload, recipient: fields).0)
       } catch {
-        misfits.append(.init(platform: payload.platform, problem: error.message))
+        oversized.append(.init(platform: payload.platform, problem: error.message))
       }
     }
     return RenderPreview(
-      headers: headers, locale: template.locales[locale], messages: messages, misfits: misfits)
+      headers: headers, locale: template.locales[locale], messages: messages, oversized: oversized)
   }
 
   private func message(

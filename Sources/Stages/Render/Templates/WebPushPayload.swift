@@ -10,7 +10,7 @@ struct WebPushPayload {
   /// Bytes of a message: what is left of the 4,096 of a body (RFC 8030, section 7.2) when the
   /// header, the delimiter and the tag are taken off (RFC 8188, RFC 8291).
   static let limit = 4096 - 86 - 1 - 16
-  /// Firefox for Android gets its messages over FCM, which takes no longer ones.
+  /// Firefox for Android gets its messages over FCM, which may refuse longer ones.
   static let androidLimit = 2800
 
   struct Message {
