@@ -102,7 +102,10 @@ struct TraceText {
     }
     if access.showsPayload, case .preview(let preview) = trace.rendered {
       console.line()
-      console.line(TextLayout.printable(preview.payload))
+      for message in preview.messages {
+        let name = message.platform == .apns ? "" : message.platform.name + " "
+        console.line(TextLayout.printable(name + message.payload))
+      }
     }
   }
 

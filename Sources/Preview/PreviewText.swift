@@ -11,10 +11,15 @@ package enum PreviewText {
     }
     for message in preview.messages {
       if message.platform != .apns { text += "\n\(message.platform.name)\n" }
+      if message.platform == .webpush {
+        text += TextLayout.padded("urgency", to: 18) + preview.headers.urgency.rawValue + "\n"
+      }
       text += pretty(message.payload) + "\n"
       text += "\(message.byteCount) of \(message.limit) bytes"
       text += message.isShortened ? ", shortened to fit\n" : "\n"
+      for note in message.notes { text += note + "\n" }
     }
+    for each in preview.oversized { text += "\n\(each.platform.name)\n\(each.problem)\n" }
     if let devices = person.devices { text += words(devices) + "\n" }
     return text
   }
@@ -32,8 +37,15 @@ package enum PreviewText {
       } else {
         var other = Terminal.JSONObject()
         for (name, value) in members { other[name] = value }
+        if message.platform == .webpush {
+          other["urgency"] = .text(preview.headers.urgency.rawValue)
+          other["notes"] = .array(message.notes.map { .text($0) })
+        }
         object[message.platform.name] = .object(other)
       }
+    }
+    for each in preview.oversized {
+      object[each.platform.name] = ["problem": .text(each.problem)]
     }
     if let devices = person.devices {
       var addressed = Terminal.JSONObject()

@@ -81,15 +81,33 @@ extension RenderedNow {
     switch self {
     case .unknown(let why): return .object(JSONObject([("problem", .string(why))]))
     case .preview(let preview):
-      var members: [(String, JSONValue)] = [
-        ("locale", .string(preview.locale)), ("bytes", .integer(Int64(preview.byteCount))),
-        ("shortened", .bool(preview.isShortened)),
-      ]
-      if access.showsPayload {
-        let payload = try? JSONValue.parse(Array(preview.payload.utf8))
-        members.append(("payload", payload ?? .string(preview.payload)))
+      var members: [(String, JSONValue)] = [("locale", .string(preview.locale))]
+      for message in preview.messages {
+        let own = Self.members(of: message, access)
+        if message.platform == .apns {
+          members += own
+        } else {
+          members.append((message.platform.name, .object(JSONObject(own))))
+        }
+      }
+      for each in preview.oversized {
+        let problem = JSONObject([("problem", .string(each.problem))])
+        members.append((each.platform.name, .object(problem)))
       }
       return .object(JSONObject(members))
     }
+  }
+
+  private static func members(
+    of message: RenderPreview.Message, _ access: Trace.Access
+  ) -> [(String, JSONValue)] {
+    var members: [(String, JSONValue)] = [
+      ("bytes", .integer(Int64(message.byteCount))), ("shortened", .bool(message.isShortened)),
+    ]
+    if access.showsPayload {
+      let payload = try? JSONValue.parse(Array(message.payload.utf8))
+      members.append(("payload", payload ?? .string(message.payload)))
+    }
+    return members
   }
 }

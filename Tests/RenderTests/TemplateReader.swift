@@ -1,8 +1,8 @@
 import Render
 
 /// Reads the small part of YAML that the templates of these tests are written in, so that the tests
-/// can be: block maps and lists, `[]` and `{}` empty, plain and double-quoted scalars, comments.
-/// Places are YAML's.
+/// can be: block maps, lists of scalars and of maps, `[]` and `{}` empty, plain and double-quoted
+/// scalars, comments. Places are YAML's.
 struct TemplateReader {
   private struct Line {
     let number: Int
@@ -35,6 +35,12 @@ struct TemplateReader {
     while next < lines.count, lines[next].indent == indent {
       let line = lines[next]
       next += 1
+      if line.text.hasPrefix("- "), Self.isMember(line.text.dropFirst(2)) {
+        next -= 1
+        lines[next] = Line(number: line.number, indent: indent + 2, text: line.text.dropFirst(2))
+        items.append(block())
+        continue
+      }
       if line.text.hasPrefix("- ") {
         items.append(scalar(line.text.dropFirst(2), line.number, indent + 3))
         continue
@@ -46,6 +52,10 @@ struct TemplateReader {
       entries.append(TemplateSource.Entry(key: key, place: keyPlace, value: value))
     }
     return TemplateSource.Node(items.isEmpty ? .map(entries) : .list(items), place)
+  }
+
+  private static func isMember(_ text: Substring) -> Bool {
+    text.first != "\"" && text.contains(": ")
   }
 
   private static func split(_ text: Substring) -> (String, Substring) {

@@ -27,11 +27,11 @@ import Text
 
   private static func headers(
     priority: Int = 10, collapseID: String? = nil, expiration: Int64 = 1,
-    expiresAt: Int64 = now + 90_999
+    expiresAt: Int64 = now + 90_999, urgency: PushUrgency? = nil
   ) -> PushHeaders {
     PushHeaders(
       pushType: .alert, priority: priority, topic: "a.b", collapseID: collapseID,
-      expiration: expiration, expiresAt: expiresAt)
+      expiration: expiration, expiresAt: expiresAt, urgency: urgency)
   }
 
   /// One push in a batch, with the keys that Expand will bring.
@@ -119,9 +119,15 @@ import Text
     #expect(try request(account(), headers, reader: Subscriber())?["ttl"] == ttl)
   }
 
-  @Test(arguments: [(10, "high"), (5, "normal"), (1, "low")])
-  func theUrgencyIsThePriority(priority: Int, urgency: String) throws {
-    let headers = Self.headers(priority: priority)
+  @Test(
+    arguments: [
+      (10, nil, "high"), (5, nil, "normal"), (1, nil, "low"), (10, .veryLow, "very-low"),
+      (1, .high, "high"),
+    ] as [(Int, PushUrgency?, String)])
+  func theUrgencyIsThePrioritysUnlessOneIsNamed(
+    priority: Int, named: PushUrgency?, urgency: String
+  ) throws {
+    let headers = Self.headers(priority: priority, urgency: named)
     #expect(try request(account(), headers, reader: Subscriber())?["urgency"] == urgency)
   }
 

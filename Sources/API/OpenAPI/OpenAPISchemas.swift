@@ -131,6 +131,12 @@ extension OpenAPISchemas {
     "explanation": {"type": "string"}, "next": {"type": "string"}
     """
 
+  /// Members of what a platform's devices get.
+  private static let message = """
+    "bytes": {"type": "integer"}, "shortened": {"type": "boolean"},
+    "payload": {"description": "Only with a key of scope app-server or admin."}
+    """
+
   /// The outcome of an event for one user.
   static let ofTraces: [(String, JSONValue)] = [
     (
@@ -150,9 +156,11 @@ extension OpenAPISchemas {
             "problems": {"type": "array", "items": {"type": "string"}},
             "suppressed_now": {"type": ["string", "null"]},
             "rendered_now": {"type": "object", "properties": {"problem": {"type": "string"},
-              "locale": {"type": "string"}, "bytes": {"type": "integer"},
-              "shortened": {"type": "boolean"},
-              "payload": {"description": "Only with a key of scope app-server or admin."}}}}}
+              "locale": {"type": "string"}, \(message),
+              "fcm": {"type": "object", "description": "Android's message, if it gets one",
+                "properties": {"problem": {"type": "string"}, \(message)}},
+              "webpush": {"type": "object", "description": "Browsers' message, if they get one",
+                "properties": {"problem": {"type": "string"}, \(message)}}}}}}
         """)
     ),
     (

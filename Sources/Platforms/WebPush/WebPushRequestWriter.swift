@@ -140,17 +140,8 @@ final class WebPushHeaders {
   init(_ headers: PushHeaders, _ tokens: VAPIDTokens) {
     self.tokens = tokens
     topic = headers.collapseID.map { StableBytes(Self.topic(of: $0)) }
-    urgency = StableBytes(Self.urgency(of: headers.priority))
+    urgency = StableBytes(headers.urgency.rawValue)
     self.headers = headers
-  }
-
-  /// RFC 8030, section 5.3.
-  static func urgency(of priority: Int) -> String {
-    switch priority {
-    case 10...: "high"
-    case 5...: "normal"
-    default: "low"
-    }
   }
 
   /// At most 32 characters of base64url (RFC 8030, section 5.4), and for Apple such that they can

@@ -30,7 +30,8 @@ package final class PreparedEvent {
       topic: event.app + template.pushType.topicSuffix,
       collapseID: CollapseID.make(template.collapseID, event),
       // Rounded down: Apple must not deliver what we would not send any more.
-      expiration: template.isStored ? event.expiresAt / 1000 : 0, expiresAt: event.expiresAt)
+      expiration: template.isStored ? event.expiresAt / 1000 : 0, expiresAt: event.expiresAt,
+      urgency: template.urgency)
   }
 
   /// Index of the variant for a locale as a profile holds it.

@@ -88,6 +88,21 @@ final class PreparedVariant {
     written += Int(slice.count)
   }
 
+  private static func copy(
+    _ value: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer, _ written: inout Int
+  ) {
+    guard let source = value.baseAddress else { return }
+    (target + written).copyMemory(from: source, byteCount: value.count)
+    written += value.count
+  }
+
+  private static func put(
+    _ byte: UInt8, to target: UnsafeMutableRawPointer, _ written: inout Int
+  ) {
+    (target + written).storeBytes(of: byte, as: UInt8.self)
+    written += 1
+  }
+
   private static func write(
     _ step: Step, _ value: UnsafeRawBufferPointer, as type: ValueType,
     _ constants: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, _ written: inout Int
@@ -95,15 +110,16 @@ final class PreparedVariant {
     let spelling = type.spelling(of: value)
     guard spelling != .not || !step.fallback.isMissing else { return }
     if written > 0, (target + written - 1).load(as: UInt8.self) != UInt8(ascii: "{") {
-      (target + written).storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
-      written += 1
+      put(UInt8(ascii: ","), to: target, &written)
     }
     copy(step.key, of: constants, to: target, &written)
     switch spelling {
-    case .asItIs:
-      guard let source = value.baseAddress else { return }
-      (target + written).copyMemory(from: source, byteCount: value.count)
-      written += value.count
+    case .asItIs: copy(value, to: target, &written)
+    case .quoted:
+      // With its quotation marks no longer than JSONEscaping.maximumGrowth makes a URL.
+      put(UInt8(ascii: "\""), to: target, &written)
+      copy(value, to: target, &written)
+      put(UInt8(ascii: "\""), to: target, &written)
     case .word(let word):
       // No longer than JSONEscaping.maximumGrowth makes a value of one byte.
       (target + written).copyMemory(from: word.utf8Start, byteCount: word.utf8CodeUnitCount)

@@ -12,6 +12,15 @@ package struct RenderPreview: Sendable, Equatable {
     package let limit: Int
     /// Whether the text that `shorten` names was cut.
     package let isShortened: Bool
+    /// What its author should know, in words.
+    package var notes: [String] = []
+  }
+
+  /// A platform other than Apple's whose payload cannot be fitted into its limit.
+  package struct Oversized: Sendable, Equatable {
+    package let platform: Platform
+    /// In words.
+    package let problem: String
   }
 
   package let headers: PushHeaders
@@ -19,6 +28,8 @@ package struct RenderPreview: Sendable, Equatable {
   package let locale: String
   /// Of each platform that the template has something for, Apple's first.
   package let messages: [Message]
+  /// Devices of these get no push.
+  package let oversized: [Oversized]
 
   // MARK: Apple's
 
@@ -29,16 +40,20 @@ package struct RenderPreview: Sendable, Equatable {
 
 extension PreparedEvent {
   /// Renders for a single recipient with these profile fields, on the way that all recipients go.
-  /// Throws `unrenderable` when a payload cannot be fitted into its platform's limit.
+  /// Throws `unrenderable` when Apple's payload cannot be fitted into its limit.
   package func preview(recipient fields: [String: String]) throws(RenderError) -> RenderPreview {
-    var messages: [RenderPreview.Message] = []
-    var locale = ""
-    for payload in template.payloads {
-      let (message, index) = try message(payload, recipient: fields)
-      messages.append(message)
-      locale = template.locales[index]
+    let (apple, locale) = try message(template.payloads[0], recipient: fields)
+    var messages = [apple]
+    var oversized: [RenderPreview.Oversized] = []
+    for payload in template.payloads.dropFirst() {
+      do throws(RenderError) {
+        messages.append(try message(payload, recipient: fields).0)
+      } catch {
+        oversized.append(.init(platform: payload.platform, problem: error.message))
+      }
     }
-    return RenderPreview(headers: headers, locale: locale, messages: messages)
+    return RenderPreview(
+      headers: headers, locale: template.locales[locale], messages: messages, oversized: oversized)
   }
 
   private func message(
@@ -57,7 +72,7 @@ extension PreparedEvent {
     guard let batch = rendering.next(), let push = batch.entries.first else {
       throw RenderError(
         .unrenderable,
-        "the payload is over \(payload.platform.owner)'s \(payload.limit) bytes"
+        "the payload is over \(payload.platform.ownerInSentence)'s \(payload.limit) bytes"
           + (template.isShortenable(on: payload.platform)
             ? " even with its shortened text left empty: shorten its other texts"
             : ": let the template's 'shorten' name a text that may be cut"))
@@ -67,8 +82,16 @@ extension PreparedEvent {
       platform: payload.platform,
       payload: payload.platform == .fcm ? FCMPayload.object(tail: written) : written,
       byteCount: Int(push.payload.count), limit: payload.limit,
-      isShortened: rendering.shortened > 0)
+      isShortened: rendering.shortened > 0,
+      notes: payload.platform == .webpush ? WebPushPayload.notes(on: written) : [])
     return (message, variantIndex(for: page.bytes[page.field(0, of: 0)]))
+  }
+}
+
+extension Platform {
+  /// The owner where it does not begin the sentence.
+  var ownerInSentence: String {
+    owner.hasPrefix("The ") ? "the " + owner.dropFirst("The ".count) : owner
   }
 }
 

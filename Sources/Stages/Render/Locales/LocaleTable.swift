@@ -21,6 +21,9 @@ struct LocaleTable: Sendable {
     self.indexes = indexes
   }
 
+  /// Of a variant; nil where the template has no locales.
+  func tag(_ index: Int) -> LocaleTag? { names == ["und"] ? nil : tags[index] }
+
   /// The variant for a locale as a profile holds it; the default for anything that is no language
   /// tag. Unknown is what is none, or has a language that there is not, unless a template has it.
   func resolve(_ locale: UnsafeRawBufferPointer) -> (index: Int, isKnown: Bool) {

@@ -24,7 +24,7 @@ struct FCMPayload {
     "notification_count", "light_settings", "image", "proxy",
   ]
 
-  let apple: TemplatePayload
+  let apple: ApplePayloadParts
   let pushType: PushType
   let priority: Int
   let findings: TemplateFindings
@@ -41,7 +41,7 @@ struct FCMPayload {
       }
       return nil
     }
-    let members = self.members(of: section)
+    let members = findings.section(section, keys: Self.sectionKeys)
     var parts: [TemplatePayload] = [
       .json(Array(#","priority":"\#(priority(members["priority"]))""#.utf8))
     ]
@@ -57,9 +57,12 @@ struct FCMPayload {
       parts.append(.json(Array(#","notification":"#.utf8)))
       parts.append(
         own(members["notification"], Self.notificationKeys, shorten: ["body"], &reader)
-          ?? .map(alert))
+          ?? .map(apple.alert))
     }
-    let data = own(members["data"], nil, &reader) ?? .map(customKeys)
+    let custom = TemplatePayload.map(apple.customKeys)
+    let data =
+      own(members["data"], nil, &reader)
+      ?? (members["notification"] == nil ? custom : custom.unshortened)
     if case .map(let fields) = data, !fields.isEmpty {
       parts.append(.json(Array(#","data":"#.utf8)))
       parts.append(.map(texts(of: data, named: "").filter { isAllowed($0.key, section) }))
@@ -67,26 +70,17 @@ struct FCMPayload {
     return .sequence(parts)
   }
 
+  func payload(
+    _ tail: TemplatePayload, _ locales: TemplateLocales, _ writer: VariantWriter
+  ) -> Template.Payload {
+    let variants = writer.variants(of: tail, in: locales, limit: Self.limit, platform: .fcm)
+    return Template.Payload(platform: .fcm, limit: Self.limit, variants: variants)
+  }
+
   /// A rendered tail as an object of its own, for people.
   static func object(tail: String) -> String { #"{"android":{"# + tail.dropFirst() + "}" }
 
   // MARK: the section
-
-  private func members(of section: TemplateSource.Entry?) -> [String: TemplateSource.Entry] {
-    guard let section else { return [:] }
-    guard case .map(let entries) = section.value.value else {
-      findings.report(
-        section.value.place,
-        "fcm must be a map with some of the keys \(TemplateFindings.list(Self.sectionKeys))")
-      return [:]
-    }
-    for entry in entries where !Self.sectionKeys.contains(entry.key) {
-      findings.report(
-        entry.place,
-        "unknown key '\(entry.key)': fcm has \(TemplateFindings.list(Self.sectionKeys))")
-    }
-    return findings.unique(entries)
-  }
 
   /// Google delivers messages of high priority at once, and wakes the phone for them.
   private func priority(_ entry: TemplateSource.Entry?) -> String {
@@ -144,33 +138,8 @@ struct FCMPayload {
 
   // MARK: Apple's payload
 
-  private var members: [(key: String, value: TemplatePayload)] { Self.members(of: apple) }
-
-  private static func members(
-    of payload: TemplatePayload?
-  ) -> [(key: String, value: TemplatePayload)] {
-    if case .map(let members) = payload { members } else { [] }
-  }
-
-  private var aps: [(key: String, value: TemplatePayload)] {
-    Self.members(of: members.first { $0.key == "aps" }?.value)
-  }
-
   /// The app has Apple's sounds under other names, if at all.
   private var sound: TemplatePayload { .json(Array(#""default""#.utf8)) }
-
-  private var alert: [(key: String, value: TemplatePayload)] {
-    guard let alert = aps.first(where: { $0.key == "alert" })?.value else { return [] }
-    if case .text = alert { return [("body", alert)] }
-    return Self.members(of: alert).filter { member in
-      guard case .text = member.value else { return false }
-      return member.key == "title" || member.key == "body"
-    }
-  }
-
-  private var customKeys: [(key: String, value: TemplatePayload)] {
-    members.filter { $0.key != "aps" }
-  }
 
   /// FCM's `data` has texts only: what is deeper has a dotted key, and each number or boolean is a
   /// text.
@@ -185,7 +154,7 @@ struct FCMPayload {
     case .json(let bytes):
       return bytes == Array("null".utf8) ? [] : [(name, .sequence([quote, payload, quote]))]
     case .value(let value): return [(name, .quoted(value))]
-    case .text, .quoted, .sequence, .collapseID: return [(name, payload)]
+    case .text, .quoted, .sequence, .collapseID, .language, .direction: return [(name, payload)]
     }
   }
 

@@ -123,6 +123,18 @@ struct PayloadReader {
       return .json([])
     }
     if type == .number, ApplePayloadCheck.isWhole(path) { type = .wholeNumber }
+    return value(only, as: type, at: place)
+  }
+
+  /// A URL of https, which is left out where its value is none.
+  func link(_ only: TemplateText.Placeholder, at place: TemplateSource.Place) -> TemplatePayload {
+    findings.note(only, at: place)
+    return value(only, as: .link, at: place)
+  }
+
+  private func value(
+    _ only: TemplateText.Placeholder, as type: ValueType, at place: TemplateSource.Place
+  ) -> TemplatePayload {
     let fallback = only.fallback.flatMap { type.written($0) }
     if only.fallback != nil, fallback == nil {
       findings.report(
@@ -138,7 +150,7 @@ struct PayloadReader {
     switch payload {
     case .text(_, _, let isShortened): isShortened
     case .map(let members): members.contains { hasShortened($0.value) }
-    case .json, .value, .list, .quoted, .sequence, .collapseID: false
+    case .json, .value, .list, .quoted, .sequence, .collapseID, .language, .direction: false
     }
   }
 }
@@ -156,6 +168,10 @@ indirect enum TemplatePayload {
   case sequence([TemplatePayload])
   /// Of a map alone: the fan-out's collapse id, or no such member.
   case collapseID
+  /// The tag of the variant's locale.
+  case language
+  /// `ltr` or `rtl`, by the variant's locale.
+  case direction
 }
 
 /// Looks for texts in a Live Activity's `content-state` and `attributes` that should have a type:

@@ -16,6 +16,8 @@ package struct Template: Sendable {
   package let recipientFields: [String]
 
   let collapseID: TemplateText?
+  /// Of messages to browsers; nil: as the priority says.
+  let urgency: PushUrgency?
   let table: LocaleTable
   /// By platform, Apple's first.
   let payloads: [Payload]
@@ -129,7 +131,7 @@ struct TemplateCompiler {
 
   private static let keys = [
     "push_type", "priority", "collapse_id", "stored", "shorten", "default_locale", "aliases",
-    "payload", "fcm", "locales",
+    "payload", "fcm", "webpush", "locales",
   ]
 
   /// Nil when there are problems.
@@ -163,23 +165,25 @@ struct TemplateCompiler {
           type: pushType, priority: priority, isStored: isStored, payload: payload,
           place: entry.place))
     }
+    let fcm = FCMPayload(
+      apple: ApplePayloadParts(payload), pushType: pushType,
+      priority: priority?.value ?? pushType.usualPriority, findings: findings)
+    let tail = fcm.tail(members["fcm"], &payloadReader)
+    let webpush = WebPushPayload(
+      apple: ApplePayloadParts(payload), pushType: pushType,
+      hasLocales: !locales.locales.isEmpty, hasCollapseID: collapseID != nil, findings: findings)
+    let message = webpush.message(members["webpush"], &payloadReader)
     let writer = VariantWriter(findings: findings, fields: fields)
+    let limit = pushType.maximumPayloadBytes
     var payloads = [
       Template.Payload(
-        platform: .apns, limit: pushType.maximumPayloadBytes,
-        variants: writer.variants(of: payload, in: locales, limit: pushType.maximumPayloadBytes))
+        platform: .apns, limit: limit,
+        variants: writer.variants(of: payload, in: locales, limit: limit))
     ]
-    let fcm = FCMPayload(
-      apple: payload, pushType: pushType, priority: priority?.value ?? pushType.usualPriority,
-      findings: findings)
-    let tail = fcm.tail(members["fcm"], &payloadReader)
-    // What is wrong with Apple's payload need not be said of the other again.
-    if let tail, findings.problems.isEmpty {
-      payloads.append(
-        Template.Payload(
-          platform: .fcm, limit: FCMPayload.limit,
-          variants: writer.variants(
-            of: tail, in: locales, limit: FCMPayload.limit, platform: .fcm)))
+    // What is wrong with Apple's payload need not be said of the others again.
+    if let tail, findings.problems.isEmpty { payloads.append(fcm.payload(tail, locales, writer)) }
+    if let message, findings.problems.isEmpty {
+      payloads.append(webpush.payload(message, members["webpush"], locales, writer))
     }
     localesReader.checkUnusedTexts(of: locales, usedKeys: payloadReader.usedTextKeys)
     PlaceholderSpelling(findings: findings).check(findings.uses)
@@ -188,8 +192,8 @@ struct TemplateCompiler {
       name: findings.source.name, pushType: pushType,
       priority: priority?.value ?? pushType.usualPriority,
       isStored: isStored?.value ?? pushType.isUsuallyStored,
-      recipientFields: fields.names, collapseID: collapseID, table: locales.table,
-      payloads: payloads)
+      recipientFields: fields.names, collapseID: collapseID, urgency: message?.urgency,
+      table: locales.table, payloads: payloads)
   }
 
   private func boolean(

@@ -12,17 +12,21 @@ enum ValueType: Equatable, Sendable {
   case boolean
   /// An object or a list.
   case json
+  /// A text: an absolute URL of https. No template names this type.
+  case link
 
   /// How a value is written in the payload.
   enum Spelling: Equatable {
     case asItIs
+    /// As it is between quotation marks.
+    case quoted
     case word(StaticString)
     /// The value is not of the type.
     case not
 
     static func == (one: Spelling, other: Spelling) -> Bool {
       switch (one, other) {
-      case (.asItIs, .asItIs), (.not, .not): true
+      case (.asItIs, .asItIs), (.quoted, .quoted), (.not, .not): true
       case (.word(let first), .word(let second)): first.utf8Start == second.utf8Start
       default: false
       }
@@ -43,6 +47,7 @@ enum ValueType: Equatable, Sendable {
         .not
       }
     case .json: JSONCheck.isObjectOrList(value) ? .asItIs : .not
+    case .link: Self.isLink(value) ? .quoted : .not
     }
   }
 
@@ -52,6 +57,7 @@ enum ValueType: Equatable, Sendable {
     return text.withUTF8 { bytes -> [UInt8]? in
       switch spelling(of: UnsafeRawBufferPointer(bytes)) {
       case .asItIs: Array(bytes)
+      case .quoted: [0x22] + bytes + [0x22]
       case .word(let word): word.withUTF8Buffer { Array($0) }
       case .not: nil
       }
@@ -66,6 +72,15 @@ enum ValueType: Equatable, Sendable {
     case .integer: "a whole number of 64 bits"
     case .boolean: "true or false"
     case .json: "a JSON object or list"
+    case .link: "a URL that begins with https://"
     }
+  }
+
+  static let scheme = "https://"
+
+  /// In visible ASCII, as URLs are, and without what a JSON string would have to escape.
+  private static func isLink(_ value: UnsafeRawBufferPointer) -> Bool {
+    value.count > scheme.utf8.count && value.starts(with: scheme.utf8)
+      && value.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
   }
 }

@@ -6,9 +6,11 @@ struct VariantWriter {
   let fields: RecipientFields
 
   /// One list of pieces per locale.
+  /// - Parameter isRequired: false: a payload that is always too long is no mistake; the platform
+  ///   gets none then.
   func variants(
     of payload: TemplatePayload, in locales: TemplateLocales, limit: Int,
-    platform: Platform = .apns
+    platform: Platform = .apns, isRequired: Bool = true
   ) -> [[Template.Piece]] {
     var missing = MissingTexts()
     var variants: [[Template.Piece]] = []
@@ -18,12 +20,15 @@ struct VariantWriter {
       let pieces = writer.finish()
       let fixed = Self.fixedBytes(pieces)
       if fixed > limit {
-        findings.report(
-          findings.source.root.place,
+        let message =
           "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any "
-            + "value and \(platform.owner) takes \(limit): make it shorter, or let 'shorten' name "
-            + "a text that may be cut"
-        )
+          + "value and \(platform.ownerInSentence) takes \(limit): make it shorter, or let 'shorten' name "
+          + "a text that may be cut"
+        if isRequired {
+          findings.report(findings.source.root.place, message)
+        } else {
+          findings.warn(findings.source.root.place, message)
+        }
       }
       variants.append(pieces)
     }
@@ -56,6 +61,9 @@ struct VariantWriter {
     case .json(let bytes): writer.json(bytes)
     case .value, .collapseID: break  // Written with its key, by the map that it is in.
     case .quoted(let value): writer.text(of: value)
+    case .language: writer.json(Self.json(locales.table.tag(locale)?.formatted ?? ""))
+    case .direction:
+      writer.json(locales.table.tag(locale)?.isRightToLeft == true ? "\"rtl\"" : "\"ltr\"")
     case .sequence(let parts):
       for part in parts { write(part, locale: locale, of: locales, to: &writer, &missing) }
     case .text(let text, let place, let isShortened):
@@ -136,11 +144,15 @@ struct VariantWriter {
   private static func jsonKey(_ key: String) -> [UInt8] {
     var literal = ""
     for case .literal(let text) in TemplateText(key).parts { literal += text }
-    return [0x22] + JSONEscaping.escaped(literal) + [0x22, 0x3A]
+    return json(literal) + [0x3A]
+  }
+
+  private static func json(_ text: String) -> [UInt8] {
+    [0x22] + JSONEscaping.escaped(text) + [0x22]
   }
 
   /// Bytes of a payload whose values are all empty, the text that may be shortened left out.
-  private static func fixedBytes(_ pieces: [Template.Piece]) -> Int {
+  static func fixedBytes(_ pieces: [Template.Piece]) -> Int {
     var count = 0
     var isShortened = false
     for piece in pieces {
