@@ -11,6 +11,9 @@ import Transport
 package protocol PlatformAccount: Sendable {
   /// The `Platform.name` of its destinations.
   var platform: String { get }
+  /// How many pushes all workers may send with it; nil: as many as the platform takes, or nobody
+  /// knows yet. It is known once there is a credential, and does not change then.
+  var quota: PushQuota? { get }
 
   // MARK: requests
 
@@ -45,6 +48,23 @@ package protocol PlatformAccount: Sendable {
   func replacement(for expired: any Credential, now: Int64) -> (any Credential)?
   /// For a connection that is made now.
   func makeShownCredentials() -> any ShownCredentials
+}
+
+extension PlatformAccount {
+  package var quota: PushQuota? { nil }
+}
+
+/// A limit of pushes that accounts share which name the same project.
+package struct PushQuota: Sendable, Equatable {
+  /// Becomes a part of a key in Redis.
+  package let project: String
+  /// Pushes a second, `PushRates.maximum` at most.
+  package let rate: Int
+
+  package init(project: String, rate: Int) {
+    self.project = project
+    self.rate = rate
+  }
 }
 
 /// Proves who we are: a token in each request, or a certificate. Two are the same when they are one
