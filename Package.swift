@@ -216,7 +216,7 @@ let rooms: [Target] = [
     [
       "APNs",
       "API", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka", "Keyspace",
-      "Legacy", "Model", "Pipeline",
+      "Legacy", "Model", "Pipeline", "Processes",
       "Record", "Redis", "Render", "Rules", "Settings", "SingleRequests", "Telemetry", "Text",
       "Threads", "TLS",
       "Traces", "Transport", "Versions", "YAML",
@@ -438,8 +438,8 @@ let testTargets: [Target] = [
     "AssemblyTests",
     [
       "APNs",
-      "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCMSimulator",
-      "Fixtures", "Ingest", "JSON", "Kafka",
+      "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCM", "FCMSimulator",
+      "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
       "Telemetry", "Text", "TLS", "Transport",
     ]),

@@ -74,7 +74,8 @@ extension Assembly {
       probeBytes: probeBytes(settings))
   }
 
-  /// Of one lane: to both of Apple's environments with each of the credentials, and to FCM.
+  /// Of one lane: to both of Apple's environments with each of the credentials, and to FCM for each
+  /// project.
   private static func connectionBytes(_ settings: Settings) -> Int {
     let (apns, fcm) = (settings.apns, settings.fcm)
     let apple = DeliverOptions.maximumConnectionBytes(
@@ -82,7 +83,7 @@ extension Assembly {
     let android = DeliverOptions.maximumConnectionBytes(
       connections: fcm.mostConnectionsPerLane, streams: fcm.streamsPerConnection)
     return Destination.all(of: .apns).count * CredentialGroup.all(settings).count * apple
-      + (fcm.isConfigured ? android : 0)
+      + FCMGroup.all(fcm).count * android
   }
 
   /// The most that others send again when such a worker dies. Reads no file.
@@ -120,14 +121,14 @@ extension Assembly {
 }
 
 /// The files of all credentials that are configured: those of `apns.apps`, those of all other apps
-/// at Apple, and those for Firebase.
+/// at Apple, and those of the projects of Firebase.
 package struct AppCredentialFiles: Sendable {
   private let all: [(name: String?, files: any CredentialFiles)]
-  private let fcm: FCMCredentialFiles?
+  private let fcm: [FCMCredentialFiles]
   package let credentials: AppCredentials
 
   package init(_ settings: Settings) throws(SettingsError) {
-    fcm = try FCMCredentialFiles(settings)
+    fcm = try FCMCredentialFiles.all(settings)
     let groups = CredentialGroup.all(settings)
     var all: [(name: String?, files: any CredentialFiles)] = []
     var places: [String: Int] = [:]
@@ -139,18 +140,28 @@ package struct AppCredentialFiles: Sendable {
     let apple = AppCredentials(
       all.map { AppCredentials.Item(name: $0.name, $0.files.credentials) }, apps: places,
       others: groups.firstIndex(where: \.isOfOthers))
-    credentials = fcm.map { apple.adding(AppCredentials($0.account)) } ?? apple
+    credentials = fcm.isEmpty ? apple : apple.adding(Self.android(fcm))
+  }
+
+  private static func android(_ fcm: [FCMCredentialFiles]) -> AppCredentials {
+    var places: [String: Int] = [:]
+    for (place, files) in fcm.enumerated() {
+      for app in files.group.apps { places[app] = place }
+    }
+    return AppCredentials(
+      fcm.map { AppCredentials.Item(name: $0.name, $0.account) }, apps: places,
+      others: fcm.firstIndex(where: \.group.isOfOthers))
   }
 
   /// Uses what is there now, if it can be used. Says each change once.
   package func look() -> [CredentialChange] {
     all.compactMap { name, files in files.look().map { $0.of(name) } }
-      + [fcm?.look()?.of(Platform.fcm.name)].compactMap(\.self)
+      + fcm.compactMap { $0.look() }
   }
 
   /// Of those that cannot be used as they were found last.
   package var unfitCount: Int {
-    all.count { $0.files.isUnfit } + (fcm?.isUnfit == true ? 1 : 0)
+    all.count { $0.files.isUnfit } + fcm.count(where: \.isUnfit)
   }
 
   /// Seconds since 1970, of those that end first; nil when none do.

@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func aCheckIsAnswered() async throws {
-    let files = try #require(try FCMCredentialFiles(settings))
+    let files = try #require(try FCMCredentialFiles.all(settings).first)
     let target = try #require(try Assembly.deliverRoutes(settings)[.fcm])
     #expect(await files.ask(target, timeout: .seconds(20)) == .taken)
     let summary = await simulator.stop()
