@@ -496,7 +496,10 @@ let testTargets: [Target] = [
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "Processes", "Terminal"]),
   tests(
     "SingleRequestsTests",
-    ["APNs", "Checkout", "Deliver", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
+    [
+      "APNs", "Checkout", "Deliver", "FCM", "JSON", "Model", "SingleRequests", "TLS", "Terminal",
+      "Transport",
+    ]),
   tests(
     "AppleVerbsTests",
     [

@@ -195,11 +195,16 @@ extension FCMCredentialFiles {
     _ body: String, to target: RouteTarget, timeout: Duration
   ) async throws(CredentialProblem) -> AppleReply {
     let token = try await token(timeout)
-    let request = AppleRequest(
-      path: project.path ?? "", fields: [.init("content-type", "application/json")], body: body)
     return await SingleRequest.ask(
-      request, on: target,
+      request(body), on: target,
       authorization: String(decoding: token.authorization.bytes, as: UTF8.self), timeout: timeout)
+  }
+
+  /// That request, without the access token.
+  package func request(_ body: String) -> AppleRequest {
+    AppleRequest(
+      path: project.path ?? "/v1/projects/-/messages:send",
+      fields: [.init("content-type", "application/json")], body: body)
   }
 
   private func token(_ timeout: Duration) async throws(CredentialProblem) -> AccessToken {

@@ -8,7 +8,7 @@ package struct FCMGroup: Sendable {
   /// Names; those that are not named by `fcm.apps` are not among them.
   package private(set) var apps: [String] = []
   /// Also of all apps that `fcm.apps` does not name.
-  private(set) var isOfOthers = false
+  package private(set) var isOfOthers = false
 
   /// Of the settings that the account comes from.
   package var prefix: String { apps.first.map { "fcm.apps.\($0)." } ?? "fcm." }

@@ -43,6 +43,18 @@ import Testing
     #expect(summary.accepted == 0 && summary.accessTokensIssued == 1)
   }
 
+  /// As `fanfare send --validate-only` does.
+  @Test func aMessageIsValidatedAndNotDelivered() async throws {
+    let files = try #require(try FCMCredentialFiles.all(settings).first)
+    let target = try #require(try Assembly.deliverRoutes(settings)[.fcm])
+    let reply = try await files.send(
+      #"{"message":{"token":"device1:APA91b","data":{"a":"b"}},"validateOnly":true}"#, to: target,
+      timeout: .seconds(20))
+    #expect(reply.status == 200)
+    let summary = await simulator.stop()
+    #expect(summary.accepted == 0 && summary.accessTokensIssued == 1)
+  }
+
   @Test func eachDeviceGetsItsMessageOnce() async throws {
     try directory.write(Self.template, to: "live.yaml")
     var settings = settings
