@@ -1,11 +1,9 @@
 import Assembly
 import Deliver
 import Model
-import Preview
 import PushSupport
 import SingleRequests
 import Terminal
-import Text
 import VerbSupport
 
 /// `fanfare send --platform fcm`: one message to one Android device, and what FCM says of it,
