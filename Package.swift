@@ -220,7 +220,7 @@ let rooms: [Target] = [
     [
       "APNs",
       "API", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka", "Keyspace",
-      "Legacy", "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Settings",
+      "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "Settings",
       "SingleRequests", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
       "Transport", "Versions", "WebPush", "YAML",
     ]),
@@ -443,8 +443,8 @@ let testTargets: [Target] = [
     "AssemblyTests",
     [
       "APNs",
-      "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCMSimulator",
-      "Fixtures", "Ingest", "JSON", "Kafka",
+      "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCM", "FCMSimulator",
+      "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
       "Telemetry", "Text", "TLS", "Transport",
     ]),
@@ -503,7 +503,10 @@ let testTargets: [Target] = [
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "Processes", "Terminal"]),
   tests(
     "SingleRequestsTests",
-    ["APNs", "Checkout", "Deliver", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
+    [
+      "APNs", "Checkout", "Deliver", "FCM", "JSON", "Model", "SingleRequests", "TLS", "Terminal",
+      "Transport",
+    ]),
   tests(
     "AppleVerbsTests",
     [

@@ -11,21 +11,22 @@ enum PushFlags {
   static let environment = Option(
     "environment", .choice(), default: EnvironmentChoice.production,
     help: "The Apple environment; builds from Xcode use the sandbox")
-  private static let token = Option(
+  static let token = Option(
     required: "token", .text, value: "TOKEN",
-    help: "The device's token, in hex, as the phone prints it")
-  private static let app = Option<String?>(
+    help: "The device's token, as the phone prints it: in hex, or FCM's")
+  static let app = Option<String?>(
     "app", .text, value: "BUNDLE",
-    help: "The app's bundle id; the push type adds a suffix to make the topic")
-  private static let title = Option<String?>("title", .text, help: "The alert's title")
+    help: "The app's bundle id; the push type adds a suffix to make the topic. For FCM it chooses "
+      + "the project")
+  static let title = Option<String?>("title", .text, help: "The alert's title")
   private static let subtitle = Option<String?>("subtitle", .text, help: "The alert's subtitle")
-  private static let body = Option<String?>("body", .text, help: "The alert's text")
+  static let body = Option<String?>("body", .text, help: "The alert's text")
   private static let badge = Option<Int?>(
     "badge", .integer(in: 0...1_000_000), help: "The number on the app's icon; 0 removes it")
   private static let sound = Option<String?>("sound", .text, help: "A sound, such as default")
   static let payload = Option<String?>(
     "payload", .path, value: "FILE",
-    help: "A JSON file with the whole payload; - is standard input")
+    help: "A JSON file with the whole payload, for FCM the message; - is standard input")
   private static let pushType = Option<PushType?>(
     "push-type", .choice(), help: "The push type; by default alert, or the template's")
   private static let priority = Option<Int?>(
@@ -33,11 +34,18 @@ enum PushFlags {
     help: "10, 5 or 1; by default the push type's, or the template's")
   private static let collapseID = Option<String?>(
     "collapse-id", .text, value: "ID", help: "A later push with the same id replaces this one")
-  private static let expiresIn = Option<Duration?>(
+  static let expiresIn = Option<Duration?>(
     "expires-in", .duration(in: .zero ... .seconds(30 * 86_400)),
-    help: "How long Apple tries to deliver; 0s means once. By default 1h, unless the push type, or "
+    help:
+      "How long Apple or FCM tries to deliver; 0s means once. By default 1h, unless the push type, or "
       + "the template and the event, say otherwise")
 
+  /// Of both platforms' messages.
+  static let ofMessage: [any DeclaredOption] = [title, body]
+  /// No other platform has them.
+  static let ofApple: [any DeclaredOption] = [
+    environment, subtitle, badge, sound, pushType, priority, collapseID,
+  ]
   private static let ofAlert: [any DeclaredOption] = [title, subtitle, body, badge, sound]
   static let all: [any DeclaredOption] =
     [token, environment, app] + ofAlert + [payload] + TemplateFlags.all + [

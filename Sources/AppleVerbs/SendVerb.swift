@@ -6,20 +6,20 @@ import SingleRequests
 import Terminal
 import VerbSupport
 
-/// One push to one device, and what Apple says of it, explained.
+/// One push to one device, and what Apple or FCM says of it, explained.
 package enum SendVerb {
   package static let verb = Verb(
-    "send", summary: "Send one push to one device, and explain Apple's answer",
+    "send", summary: "Send one push to one device, and explain the answer",
     discussion: """
       Sends a real push, with the configured credentials, on its own connection. The command uses \
-      neither Kafka nor Redis. It explains what Apple's answer means, what to do about it, and \
-      what a worker would do. It never removes a token or sets it aside.
+      neither Kafka nor Redis. It explains what the answer of Apple or FCM means, what to do about \
+      it, and what a worker would do. It never removes a token or sets it aside.
 
-      The exit code is 0 if Apple accepted the push, 1 if Apple refused the push itself, 78 if it \
-      refused the credentials, 75 if it asks you to wait, and 69 if it cannot be reached or has a \
+      The exit code is 0 if the push was accepted, 1 if the push itself was refused, 78 if the \
+      credentials were refused, 75 if it asks you to wait, and 69 if it cannot be reached or has a \
       fault.
       """,
-    options: PushFlags.all + RequestFlags.all + ConfigurationOptions.all,
+    options: FCMSend.options + PushFlags.all + RequestFlags.all + ConfigurationOptions.all,
     examples: [
       .init(
         "fanfare send --token '<a1b2c3d4 e5f60718>' --app com.example.live --title 'Is it on?'",
@@ -30,9 +30,17 @@ package enum SendVerb {
       .init(
         "fanfare send --token a1b2c3d4e5f60718 --app com.example.live --environment sandbox "
           + "--payload push.json --dry-run", "Show the request without sending it"),
+      .init(
+        "fanfare send --platform fcm --token 'dXJv…:APA91b…' --validate-only",
+        "Let FCM check a token and the credentials, and deliver nothing"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    if invocation[FCMSend.platform] == .fcm { return try await FCMSend.run(invocation) }
+    guard !invocation.isGiven(FCMSend.validateOnly) else {
+      throw CommandFailure(
+        .usage, "--validate-only goes with --platform fcm: Apple has no such way")
+    }
     let apple = CommandApple(try invocation.loadSettings())
     let push = try PushFlags.push(invocation, apple, now: invocation.nowMilliseconds)
     if invocation.isGiven(PushFlags.payload) {
@@ -84,6 +92,6 @@ enum RequestFlags {
     flag: "dry-run", help: "Show the request without the credentials, and send nothing")
   static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
-    help: "The time limit for Apple")
+    help: "The time limit for the answer")
   static let json = Option(flag: "json", help: "Print one JSON object")
 }

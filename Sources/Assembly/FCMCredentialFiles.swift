@@ -11,13 +11,16 @@ import Text
 import Threads
 import Transport
 
-/// The service account, or the file of a token, that `fcm` leads to, now and whenever another is
-/// put in its place.
+/// One project of Firebase: the service account or the other source of tokens that its settings
+/// lead to, now and whenever another is put in its place.
 package final class FCMCredentialFiles: Sendable {
   package let account: FCMCredentials
+  package let group: FCMGroup
+  /// Of its apps; nil where there is no other project.
+  package let name: String?
 
-  private let settings: Settings.FCM
-  private let project: String
+  private let project: FCMProject
+  private let origin: TokenOrigin
   private let tokens: AccessTokenSource
   private let state: ThreadLock<State>
 
@@ -28,42 +31,64 @@ package final class FCMCredentialFiles: Sendable {
     var refusal: String?
   }
 
-  /// Nil where nothing goes to Android.
-  package init?(_ settings: Settings) throws(SettingsError) {
-    let fcm = settings.fcm
-    guard fcm.isConfigured else { return nil }
-    self.settings = fcm
-    let (origin, hash, project) = try Self.open(fcm)
+  /// Of each project; none where nothing goes to Android.
+  package static func all(_ settings: Settings) throws(SettingsError) -> [FCMCredentialFiles] {
+    let groups = FCMGroup.all(settings.fcm)
+    var all: [FCMCredentialFiles] = []
+    for group in groups {
+      all.append(
+        try FCMCredentialFiles(group, settings.fcm, name: groups.count > 1 ? group.name : nil))
+    }
+    return all
+  }
+
+  init(_ group: FCMGroup, _ fcm: Settings.FCM, name: String?) throws(SettingsError) {
+    self.group = group
+    self.name = name
+    let (origin, hash) = try Self.open(group, fcm)
+    let project = FCMProject(try Self.projectID(group, origin))
+    self.origin = origin
     self.project = project
-    let exchange = try TokenExchanges(caFile: fcm.caFile)
+    let wallClock: @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
+    let exchanges = try TokenExchanges(caFile: fcm.caFile, wallClock: wallClock)
     tokens = AccessTokenSource(
-      origin, monotonic: { MonotonicClock.nowNanoseconds() },
-      randomNumber: { .random(in: .min ... .max) }, exchange: { await exchange.reply(to: $0) })
+      origin, monotonic: { MonotonicClock.nowNanoseconds() }, wallClock: wallClock,
+      randomNumber: { .random(in: .min ... .max) },
+      exchange: { request in
+        // A token is of no use before the project is known.
+        if let failure = await exchanges.learn(project, from: fcm.metadataHost) { return failure }
+        return await exchanges.reply(to: request)
+      })
     state = ThreadLock(State(hash: hash))
     account = FCMCredentials(
-      project: project, tokens: tokens, wallClock: { WallClock.nowMilliseconds() })
+      project: project, messagesPerMinute: group.account.messagesPerMinute ?? 0, tokens: tokens,
+      wallClock: wallClock)
   }
 
   private static func open(
-    _ fcm: Settings.FCM
-  ) throws(SettingsError) -> (TokenOrigin, hash: Int, project: String) {
-    if let path = fcm.tokenFile {
-      return (.file(path: path), 0, try project(fcm.project ?? "", of: "fcm.project"))
-    }
-    let account: ServiceAccount
-    let hash: Int
+    _ group: FCMGroup, _ fcm: Settings.FCM
+  ) throws(SettingsError) -> (TokenOrigin, hash: Int) {
+    let account = group.account
+    if account.metadata { return (.metadata(host: fcm.metadataHost), 0) }
+    if !account.tokenCommand.isEmpty { return (.command(account.tokenCommand), 0) }
+    if let path = account.tokenFile { return (.file(path: path), 0) }
     do throws(SettingComplaint) {
-      (account, hash) = try read(fcm.serviceAccountFile ?? "")
+      let (account, hash) = try read(account.serviceAccountFile ?? "")
+      return (.account(account), hash)
     } catch {
-      throw Assembly.problem("fcm.service_account_file", error.message, hint: error.hint)
+      throw Assembly.problem(group.key, error.message, hint: error.hint)
     }
-    let id = try project(fcm.project ?? account.projectID, of: "fcm.project")
-    return (.account(account), hash, id)
   }
 
-  private static func project(_ id: String, of key: String) throws(SettingsError) -> String {
-    guard ServiceAccount.isProject(id) else {
-      throw Assembly.problem(key, "is not the id of a Firebase project")
+  /// Nil: the metadata server says it later.
+  private static func projectID(
+    _ group: FCMGroup, _ origin: TokenOrigin
+  ) throws(SettingsError) -> String? {
+    var id = group.account.project
+    if id == nil, case .account(let account) = origin { id = account.projectID }
+    if id == nil, case .metadata = origin { return nil }
+    guard let id, FCMProject.isID(id) else {
+      throw Assembly.problem(group.prefix + "project", "is not the id of a Firebase project")
     }
     return id
   }
@@ -81,20 +106,36 @@ package final class FCMCredentialFiles: Sendable {
     }
   }
 
+  // MARK: for operators
+
+  /// `project p-1`, as far as it is known.
+  package var projectName: String { project.id.map { "project \($0)" } ?? "unknown project" }
+
+  /// From where its tokens come.
+  package var sourceName: String {
+    switch origin {
+    case .account(let account): "service account \(account.email), key \(account.keyID)"
+    case .file(let path): "token file \(Shown.path(path))"
+    case .command(let words): "command \(Shown.path(words.first ?? ""))"
+    case .metadata(let host): "metadata server \(host)"
+    }
+  }
+
   // MARK: while the worker runs
 
   /// Uses the service account that is there now, if it can be used, and asks for a token before the
   /// one in use ends. Says each change once.
   package func look() -> CredentialChange? {
-    let change = settings.tokenFile == nil ? lookAtAccount() : nil
+    let change = lookAtAccount()
     tokens.askIfDue(now: WallClock.nowMilliseconds())
-    return change
+    return change?.of(name.map { "\(Platform.fcm.name) (\($0))" } ?? Platform.fcm.name)
   }
 
   private func lookAtAccount() -> CredentialChange? {
-    state.withLock { state in
+    guard case .account = origin else { return nil }
+    return state.withLock { state in
       do throws(SettingComplaint) {
-        let (account, hash) = try Self.read(settings.serviceAccountFile ?? "")
+        let (account, hash) = try Self.read(group.account.serviceAccountFile ?? "")
         state.refusal = nil
         guard hash != state.hash else { return nil }
         state.hash = hash
@@ -109,77 +150,6 @@ package final class FCMCredentialFiles: Sendable {
   }
 
   package var isUnfit: Bool { state.withLock { $0.refusal != nil } }
-}
-
-/// Asks a token server, or reads a file, for an access token.
-struct TokenExchanges: Sendable {
-  /// With the connection. Pushes wait for the first token only.
-  private static let timeout: Duration = .seconds(10)
-
-  private let tls: TLSClientContext
-
-  init(caFile: String?) throws(SettingsError) {
-    tls = try Assembly.security("fcm.ca_file", caFile, protocols: ["h2"])
-  }
-
-  func reply(to request: TokenRequest) async -> TokenReply {
-    switch request {
-    case .file(let path):
-      do throws(SettingComplaint) {
-        return .text(try BoundedFile.read(path, maximumBytes: TokenReply.maximumBytes).bytes)
-      } catch {
-        return .failure(error.message)
-      }
-    case .command: return .failure("no program is run for a token")
-    case .http(let http): return await ask(http)
-    }
-  }
-
-  private func ask(_ http: TokenRequest.HTTP) async -> TokenReply {
-    guard let address = HTTPSAddress(http.url) else {
-      return .failure("\(ShortText.of(http.url)) is no https:// address")
-    }
-    let request = AppleRequest(
-      method: http.method, path: address.path, fields: http.fields.map { .init($0.name, $0.value) },
-      body: String(decoding: http.body, as: UTF8.self),
-      maximumAnswerBytes: TokenReply.maximumBytes)
-    let reply = await SingleRequest.ask(
-      request, on: RouteTarget(endpoint: address.endpoint, tls: tls), authorization: nil,
-      timeout: Self.timeout)
-    guard let status = reply.status else {
-      return .failure("\(address.endpoint): \(reply.failure ?? "no answer")")
-    }
-    let retryAfter = reply.field("retry-after").flatMap { value in
-      Array(value.utf8).withUnsafeBytes { bytes in
-        RetryAfter.parse(bytes, now: WallClock.nowMilliseconds())
-      }
-    }
-    return .answer(status: status, body: reply.body, retryAfter: retryAfter)
-  }
-}
-
-/// `https://host:port/path`, as a file of a service account names its token server.
-struct HTTPSAddress: Equatable {
-  let endpoint: Endpoint
-  let path: String
-
-  init?(_ url: String) {
-    let scheme = "https://"
-    guard url.hasPrefix(scheme) else { return nil }
-    let rest = url.dropFirst(scheme.count)
-    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    let path = rest.dropFirst(authority.count).prefix { $0 != "#" }
-    self.path = path.hasPrefix("/") ? String(path) : "/" + path
-    let fields = authority.split(separator: ":", omittingEmptySubsequences: false)
-    switch fields.count {
-    case 1: endpoint = Endpoint(host: String(authority), port: 443)
-    case 2:
-      guard let port = Int(fields[1]), (1...65_535).contains(port) else { return nil }
-      endpoint = Endpoint(host: String(fields[0]), port: port)
-    default: return nil
-    }
-    guard !endpoint.host.isEmpty, !endpoint.host.contains("@") else { return nil }
-  }
 }
 
 extension FCMCredentialFiles {
@@ -199,30 +169,14 @@ extension FCMCredentialFiles {
   /// Gets an access token and shows it to FCM (`validate_only`: nothing is delivered).
   /// - Parameter target: `DeliverOptions.routes` of FCM.
   package func ask(_ target: RouteTarget, timeout: Duration) async -> Verdict {
-    var problem = "no access token within \(DurationText.text(timeout))"
-    for _ in 0..<max(1, Int(timeout / Self.interval)) {
-      do throws(CredentialProblem) {
-        let token = try tokens.token(now: WallClock.nowMilliseconds())
-        return await ask(
-          target, String(decoding: token.authorization.bytes, as: UTF8.self), timeout)
-      } catch {
-        problem = error.reason
-        if !error.mayEndAtOnce { return .refused(problem) }
-      }
-      try? await Task.sleep(for: Self.interval)
+    let message =
+      #"{"validate_only":true,"message":{"token":"fanfare-check","data":{"check":"1"}}}"#
+    let reply: AppleReply
+    do throws(CredentialProblem) {
+      reply = try await send(message, to: target, timeout: timeout)
+    } catch {
+      return .refused(error.reason)
     }
-    return .refused(problem)
-  }
-
-  private func ask(
-    _ target: RouteTarget, _ authorization: String, _ timeout: Duration
-  ) async -> Verdict {
-    let reply = await SingleRequest.ask(
-      AppleRequest(
-        path: "/v1/projects/\(project)/messages:send",
-        fields: [.init("content-type", "application/json")],
-        body: #"{"validate_only":true,"message":{"token":"fanfare-check","data":{"check":"1"}}}"#),
-      on: target, authorization: authorization, timeout: timeout)
     guard let status = reply.status else { return .unreachable(reply.failure ?? "no answer") }
     let words = reply.object?["error"]?.object?["message"]?.string.map { ": " + ShortText.of($0) }
     switch status {
@@ -230,5 +184,41 @@ extension FCMCredentialFiles {
     case 401, 403, 404: return .refused("FCM answers \(status)\(words ?? "")")
     default: return .unreachable("FCM answers \(status)\(words ?? "")")
     }
+  }
+
+  /// Gets an access token and sends one request of "projects.messages.send".
+  /// - Parameters:
+  ///   - body: JSON.
+  ///   - target: `DeliverOptions.routes` of FCM.
+  ///   - timeout: of the token and of FCM's answer, each.
+  package func send(
+    _ body: String, to target: RouteTarget, timeout: Duration
+  ) async throws(CredentialProblem) -> AppleReply {
+    let token = try await token(timeout)
+    return await SingleRequest.ask(
+      request(body), on: target,
+      authorization: String(decoding: token.authorization.bytes, as: UTF8.self), timeout: timeout)
+  }
+
+  /// That request, without the access token.
+  package func request(_ body: String) -> AppleRequest {
+    AppleRequest(
+      path: project.path ?? "/v1/projects/-/messages:send",
+      fields: [.init("content-type", "application/json")], body: body)
+  }
+
+  private func token(_ timeout: Duration) async throws(CredentialProblem) -> AccessToken {
+    for _ in 0..<max(1, Int(timeout / Self.interval)) {
+      do throws(CredentialProblem) {
+        return try tokens.token(now: WallClock.nowMilliseconds())
+      } catch {
+        if !error.mayEndAtOnce { throw error }
+      }
+      try? await Task.sleep(for: Self.interval)
+    }
+    throw CredentialProblem(
+      .noToken,
+      "no access token within \(DurationText.text(timeout))"
+        + (tokens.problem.map { ": \($0)" } ?? ""))
   }
 }

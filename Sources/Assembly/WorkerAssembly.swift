@@ -78,8 +78,8 @@ extension Assembly {
   /// one of them with a dozen hosts.
   private static let usualPushServices = 16
 
-  /// Of one lane: to both of Apple's environments with each of the credentials, to FCM, and to push
-  /// services.
+  /// Of one lane: to both of Apple's environments with each of the credentials, to FCM for each
+  /// project, and to push services.
   private static func connectionBytes(_ settings: Settings) -> Int {
     let (apns, fcm) = (settings.apns, settings.fcm)
     let apple = DeliverOptions.maximumConnectionBytes(
@@ -90,7 +90,7 @@ extension Assembly {
     let browsers = DeliverOptions.maximumConnectionBytes(
       connections: webpush.connectionsPerLane, streams: webpush.streamsPerConnection)
     return Destination.all(of: .apns).count * CredentialGroup.all(settings).count * apple
-      + (fcm.isConfigured ? android : 0)
+      + FCMGroup.all(fcm).count * android
       + (webpush.isConfigured ? usualPushServices * browsers : 0)
   }
 
@@ -129,15 +129,15 @@ extension Assembly {
 }
 
 /// The files of all credentials that are configured: those of `apns.apps`, those of all other apps
-/// at Apple, those for Firebase, and those for browsers.
+/// at Apple, those of the projects of Firebase, and those for browsers.
 package struct AppCredentialFiles: Sendable {
   private let all: [(name: String?, files: any CredentialFiles)]
-  private let fcm: FCMCredentialFiles?
+  private let fcm: [FCMCredentialFiles]
   private let webpush: WebPushKeyFiles?
   package let credentials: AppCredentials
 
   package init(_ settings: Settings) throws(SettingsError) {
-    fcm = try FCMCredentialFiles(settings)
+    fcm = try FCMCredentialFiles.all(settings)
     webpush = try WebPushKeyFiles(settings)
     let groups = CredentialGroup.all(settings)
     var all: [(name: String?, files: any CredentialFiles)] = []
@@ -150,20 +150,30 @@ package struct AppCredentialFiles: Sendable {
     let apple = AppCredentials(
       all.map { AppCredentials.Item(name: $0.name, $0.files.credentials) }, apps: places,
       others: groups.firstIndex(where: \.isOfOthers))
-    let phones = fcm.map { apple.adding(AppCredentials($0.account)) } ?? apple
+    let phones = fcm.isEmpty ? apple : apple.adding(Self.android(fcm))
     credentials = webpush.map { phones.adding(AppCredentials($0.services)) } ?? phones
+  }
+
+  private static func android(_ fcm: [FCMCredentialFiles]) -> AppCredentials {
+    var places: [String: Int] = [:]
+    for (place, files) in fcm.enumerated() {
+      for app in files.group.apps { places[app] = place }
+    }
+    return AppCredentials(
+      fcm.map { AppCredentials.Item(name: $0.name, $0.account) }, apps: places,
+      others: fcm.firstIndex(where: \.group.isOfOthers))
   }
 
   /// Uses what is there now, if it can be used. Says each change once.
   package func look() -> [CredentialChange] {
     all.compactMap { name, files in files.look().map { $0.of(name) } }
-      + [fcm?.look()?.of(Platform.fcm.name), webpush?.look()?.of(Platform.webpush.name)]
-      .compactMap(\.self)
+      + fcm.compactMap { $0.look() }
+      + [webpush?.look()?.of(Platform.webpush.name)].compactMap(\.self)
   }
 
   /// Of those that cannot be used as they were found last.
   package var unfitCount: Int {
-    all.count { $0.files.isUnfit } + (fcm?.isUnfit == true ? 1 : 0)
+    all.count { $0.files.isUnfit } + fcm.count(where: \.isUnfit)
       + (webpush?.isUnfit == true ? 1 : 0)
   }
 

@@ -1,8 +1,9 @@
 import Assembly
+import Deliver
 import Settings
 import Terminal
 
-/// Whether FCM, or what stands for it, can be reached and takes our credentials.
+/// Whether FCM, or what stands for it, can be reached and takes our credentials for each project.
 enum FCMChecks {
   private static let area = "fcm"
 
@@ -11,22 +12,42 @@ enum FCMChecks {
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     do {
-      guard let files = try FCMCredentialFiles(settings),
-        let target = try Assembly.deliverRoutes(settings)[.fcm]
-      else { return list }
-      let key = "fcm." + (settings.fcm.tokenFile == nil ? "service_account_file" : "token_file")
-      switch await files.ask(target, timeout: timeout) {
-      case .taken: list.ok(area, "\(target.endpoint): takes the access token")
-      case .refused(let why):
-        list.problem(
-          area, .configuration, "\(target.endpoint): \(why)", key: key,
-          hint: "may the account send messages of this project, and is its key still valid?")
-      case .unreachable(let why):
-        list.problem(area, .dependency, "\(target.endpoint): \(why)")
+      guard let target = try Assembly.deliverRoutes(settings)[.fcm] else { return list }
+      for files in try FCMCredentialFiles.all(settings) {
+        let verdict = await files.ask(target, timeout: timeout)
+        tell(verdict, files, target, &list)
       }
     } catch {
       list.add(area, error)
     }
     return list
+  }
+
+  private static func tell(
+    _ verdict: FCMCredentialFiles.Verdict, _ files: FCMCredentialFiles, _ target: RouteTarget,
+    _ list: inout CheckList
+  ) {
+    let whose = files.name.map { " (\($0))" } ?? ""
+    let tried = "\(files.projectName)\(whose), \(target.endpoint)"
+    switch verdict {
+    case .taken: list.ok(area, "\(tried): takes the access token of \(files.sourceName)")
+    case .refused(let why):
+      list.problem(
+        area, .configuration, "\(tried), \(files.sourceName): \(why)", key: files.group.key,
+        hint: hint(files.group.account.sources.first))
+    case .unreachable(let why):
+      list.problem(area, .dependency, "\(tried): \(why)")
+    }
+  }
+
+  private static func hint(_ source: String?) -> String {
+    switch source {
+    case "token_file": "is the token of the file still valid, and for this project?"
+    case "token_command":
+      "run the command by hand, as the worker's user: its token must be for this project"
+    case "metadata":
+      "does this machine have a service account, and may it send messages of this project?"
+    default: "may the account send messages of this project, and is its key still valid?"
+    }
   }
 }

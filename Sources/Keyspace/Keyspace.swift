@@ -201,10 +201,11 @@ extension Keyspace {
   /// `eventLifetimeSeconds` after the last event.
   package func streamer(id: String) -> String { "\(dashboardsPrefix){s:\(id)}" }
 
-  /// HASH: until when an app's or an event's limit of pushes a second is used up; lives
-  /// `limitLifetimeSeconds`.
+  /// HASH: until when an app's, an event's or a project's limit of pushes a second is used up;
+  /// lives `limitLifetimeSeconds`.
   package func limit(app: String) -> String { "\(dashboardsPrefix){a:\(app)}:limit" }
   package func limit(event: String) -> String { "\(dashboardsPrefix){e:\(event)}:limit" }
+  package func limit(project: String) -> String { "\(dashboardsPrefix){p:\(project)}:limit" }
 
   /// HASH: how many of the last answers for an app in an environment were 410s, for all workers
   /// together; lives for a day after the last.

@@ -1,6 +1,6 @@
 /// A limit of pushes a second that all workers share, and what one lane may send of it at the
 /// moment: the lane leases tokens, each of which is a push. Known by its identity: the fan-outs
-/// that it limits share it.
+/// that it limits, or the route, share it.
 ///
 /// Pushes take tokens (`take`), which makes more wanted; pushes that find none lack them, and make
 /// the limit short for a while. The code that asks Redis says so (`ask`) and brings the answer
@@ -9,6 +9,8 @@ package final class PushLimit {
   package enum Subject: Hashable, Sendable {
     case app(String)
     case event(String)
+    /// What a platform counts pushes by, such as a project of Firebase.
+    case project(String)
   }
 
   package let subject: Subject
@@ -79,6 +81,7 @@ extension PushLimit: CustomStringConvertible {
     switch subject {
     case .app(let name): "app \(name): \(rate) pushes a second"
     case .event(let id): "event \(id): \(rate) pushes a second"
+    case .project(let id): "project \(id): \(rate) pushes a second"
     }
   }
 }

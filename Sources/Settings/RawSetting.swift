@@ -217,16 +217,20 @@ extension SettingKind {
     if let complaint = TextRule.app.complaint(about: name) {
       throw SettingComplaint("\(Shown.value(name)) \(complaint.message)", hint: complaint.hint)
     }
-    guard case .single(let text) = raw.content else {
-      throw SettingComplaint("\(Shown.value(path)) must be \(kind.summary), is \(raw.kindName)")
+    var complaint: SettingComplaint?
+    let value = kind.read(raw, baseDirectory: baseDirectory) { found, _ in
+      complaint = complaint ?? found
     }
-    do throws(SettingComplaint) {
-      guard case .text(let value) = try kind.readSingle(text, baseDirectory: baseDirectory) else {
-        throw SettingComplaint("must be \(kind.summary)")
-      }
-      return value
-    } catch {
-      throw SettingComplaint("\(Shown.value(path)) \(error.message)", hint: error.hint)
+    if let complaint {
+      throw SettingComplaint("\(Shown.value(path)) \(complaint.message)", hint: complaint.hint)
+    }
+    switch value {
+    case .text(let text): return text
+    case .integer(let number): return String(number)
+    case .bool(let flag): return flag ? "true" : "false"
+    case .list(let items): return items.joined(separator: "\n")
+    case .duration, .map, nil:
+      throw SettingComplaint("\(Shown.value(path)) must be \(kind.summary), is \(raw.kindName)")
     }
   }
 

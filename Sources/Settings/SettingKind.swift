@@ -13,12 +13,17 @@ package enum SettingKind: Sendable {
   case list(TextRule)
   /// Texts by name; the rule says what is wrong with an entry, or nil.
   case map(@Sendable (_ name: String, _ value: String) -> SettingComplaint?)
-  /// Mappings by name, of fields that are texts or paths. The value is a map by `<name>.<field>`,
-  /// as a flag writes it.
+  /// Mappings by name, of fields that are texts, paths, numbers, flags or lists. The value is a map
+  /// by `<name>.<field>`, as a flag writes it; a list's items are lines in it.
   case records([String: SettingKind])
   case path
   /// A path whose content is the value of the secret key named here.
   case secretFile(of: String)
+
+  /// Of a list in a record: no item holds a line break.
+  static func items(of text: String) -> [String] {
+    text.split(separator: "\n").map(String.init)
+  }
 
   var isMap: Bool {
     switch self {

@@ -108,16 +108,24 @@ package struct Settings: Sendable, Equatable {
     package var host = ""
     package var port = 0
     package var caFile: String?
-    /// nil: the service account's.
+    /// nil: the service account's, or the machine's.
     package var project: String?
     package var serviceAccountFile: String?
     package var tokenFile: String?
+    /// A program and its arguments; empty: none.
+    package var tokenCommand: [String] = []
+    package var metadata = false
+    package var metadataHost = ""
+    /// Of all workers, for each project that has none of its own; 0: any number.
+    package var messagesPerMinute = 0
+    /// By name: apps of other projects.
+    package var apps: [String: Account] = [:]
     package var connectionsPerLane = 0
     package var connectionsPerLaneMaximum = 0
     package var streamsPerConnection = 0
 
     /// Whether pushes go to Android at all.
-    package var isConfigured: Bool { serviceAccountFile != nil || tokenFile != nil }
+    package var isConfigured: Bool { !account.sources.isEmpty || !apps.isEmpty }
     /// Of a lane, under load.
     package var mostConnectionsPerLane: Int { max(connectionsPerLane, connectionsPerLaneMaximum) }
   }

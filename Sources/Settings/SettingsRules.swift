@@ -221,16 +221,9 @@ struct SettingsRules {
     checkConnections(
       of: "fcm", least: fcm.connectionsPerLane, most: fcm.connectionsPerLaneMaximum,
       usualMost: Settings.defaults.fcm.connectionsPerLaneMaximum, &layers)
-    if fcm.serviceAccountFile != nil, fcm.tokenFile != nil {
-      let keys = ("fcm.token_file", "fcm.service_account_file")
-      layers.add(
-        .problem, later(keys.0, keys.1, layers), key: keys.0,
-        "does not go with \(keys.1): one of them says who we are")
-    }
-    if fcm.tokenFile != nil, fcm.project == nil {
-      layers.add(
-        .problem, layers.source(of: "fcm.token_file"), key: "fcm.token_file",
-        "needs fcm.project: the token does not say which project it is for")
+    FCMAccountRules(fcm.account).check(&layers)
+    for (app, account) in fcm.apps.sorted(by: { $0.key < $1.key }) {
+      FCMAccountRules(account, of: app).check(&layers)
     }
   }
 

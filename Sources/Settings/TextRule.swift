@@ -33,6 +33,9 @@ package struct TextRule: Sendable {
 
   static let any = TextRule("text", maximumBytes: 1_024)
 
+  /// Of a program that is run as it is written, without a shell.
+  static let commandWord = TextRule("a program or one of its arguments", maximumBytes: 4_095)
+
   static let host = TextRule("a host name or an address", maximumBytes: 255) { isHost($0) }
 
   /// `host:port`, an IPv6 address in brackets.

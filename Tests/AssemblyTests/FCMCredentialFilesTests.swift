@@ -1,3 +1,4 @@
+import Deliver
 import Fixtures
 import JSON
 import Pipeline
@@ -32,7 +33,7 @@ import Transport
 
   private func refusal(_ settings: Settings) -> String? {
     do throws(SettingsError) {
-      _ = try FCMCredentialFiles(settings)
+      _ = try FCMCredentialFiles.all(settings)
       return nil
     } catch {
       return error.problems.map { "\($0.key ?? ""): \($0.message)" }.joined()
@@ -40,7 +41,7 @@ import Transport
   }
 
   @Test func nothingGoesToAndroidWhereNothingIsSet() throws {
-    #expect(try FCMCredentialFiles(settings()) == nil)
+    #expect(try FCMCredentialFiles.all(settings()).isEmpty)
     #expect(try Assembly.deliverRoutes(settings())[.fcm] == nil)
     try write("a.json")
     let target = try #require(try Assembly.deliverRoutes(settings("a.json"))[.fcm])
@@ -70,10 +71,10 @@ import Transport
 
   @Test func anotherKeyIsTakenAndABrokenFileIsNot() throws {
     try write("a.json")
-    let files = try #require(try FCMCredentialFiles(settings("a.json")))
+    let files = try #require(try FCMCredentialFiles.all(settings("a.json")).first)
     #expect(files.look() == nil)
     try write("a.json", keyID: "k2")
-    #expect(files.look() == .replaced("key k2 of a@p-1.iam") && files.look() == nil)
+    #expect(files.look() == .replaced("fcm: key k2 of a@p-1.iam") && files.look() == nil)
     try directory.write("{", to: "a.json")
     guard case .refused = files.look() else {
       Issue.record("a broken file is refused")
@@ -84,19 +85,42 @@ import Transport
     #expect(files.look() == nil && !files.isUnfit)
   }
 
-  @Test(arguments: [
-    ("https://oauth2.googleapis.com/token", "oauth2.googleapis.com", 443, "/token"),
-    ("https://localhost:8443/a/b?c=d#e", "localhost", 8443, "/a/b?c=d"),
-    ("https://a.b", "a.b", 443, "/"), ("https://a.b?x", "a.b", 443, "/?x"),
-  ])
-  func anAddressIsTakenApart(url: String, host: String, port: Int, path: String) {
-    let address = HTTPSAddress(url)
-    #expect(address?.endpoint == Endpoint(host: host, port: port) && address?.path == path)
+  @Test func appsOfOneProjectShareItsConnections() throws {
+    try write("a.json")
+    try write("b.json", project: "p-2")
+    var settings = settings("a.json")
+    settings.fcm.messagesPerMinute = 6_000
+    for (app, file) in [("a.b", "b.json"), ("c.d", "b.json"), ("e.f", "a.json")] {
+      var account = Settings.FCM.Account()
+      account.serviceAccountFile = directory.file(file)
+      settings.fcm.apps[app] = account
+    }
+    let files = try AppCredentialFiles(settings)
+    let credentials = files.credentials
+    #expect(credentials.all.map(\.name) == ["a.b, c.d", "e.f, other apps"])
+    #expect(credentials.index(of: "a.b", on: "fcm") == 0)
+    #expect(credentials.index(of: "c.d", on: "fcm") == 0)
+    #expect(credentials.index(of: "e.f", on: "fcm") == 1)
+    #expect(credentials.index(of: "x.y", on: "fcm") == 1)
+    #expect(
+      credentials.all.map(\.account.quota)
+        == [PushQuota(project: "p-2", rate: 100), PushQuota(project: "p-1", rate: 100)])
+    try write("b.json", keyID: "k2", project: "p-2")
+    #expect(files.look() == [.replaced("fcm (a.b, c.d): key k2 of a@p-1.iam")])
   }
 
-  @Test(arguments: [
-    "http://a.b/", "https://", "https:///x", "https://a:0/", "https://a:b/", "https://a@b/",
-    "https://[::1]/", "ftp://a.b/",
-  ])
-  func whatIsNoAddressIsRefused(url: String) { #expect(HTTPSAddress(url) == nil) }
+  @Test func onlyNamedAppsAreServedWithoutOthers() throws {
+    var settings = settings()
+    var account = Settings.FCM.Account()
+    account.tokenCommand = ["/nowhere/token"]
+    account.project = "p-1"
+    settings.fcm.apps["a.b"] = account
+    let credentials = try AppCredentialFiles(settings).credentials
+    #expect(credentials.account(of: "a.b", on: "fcm")?.quota == nil)
+    #expect(credentials.account(of: "x.y", on: "fcm") == nil)
+    settings.fcm.apps["a.b"]?.project = "p/1"
+    #expect(refusal(settings)?.hasPrefix("fcm.apps.a.b.project: ") == true)
+    settings.fcm.apps["a.b"] = Settings.FCM.Account()
+    #expect(refusal(settings)?.hasPrefix("fcm.apps.a.b.service_account_file: ") == true)
+  }
 }

@@ -36,9 +36,21 @@ import Testing
   }
 
   @Test func aCheckIsAnswered() async throws {
-    let files = try #require(try FCMCredentialFiles(settings))
+    let files = try #require(try FCMCredentialFiles.all(settings).first)
     let target = try #require(try Assembly.deliverRoutes(settings)[.fcm])
     #expect(await files.ask(target, timeout: .seconds(20)) == .taken)
+    let summary = await simulator.stop()
+    #expect(summary.accepted == 0 && summary.accessTokensIssued == 1)
+  }
+
+  /// As `fanfare send --validate-only` does.
+  @Test func aMessageIsValidatedAndNotDelivered() async throws {
+    let files = try #require(try FCMCredentialFiles.all(settings).first)
+    let target = try #require(try Assembly.deliverRoutes(settings)[.fcm])
+    let reply = try await files.send(
+      #"{"message":{"token":"device1:APA91b","data":{"a":"b"}},"validateOnly":true}"#, to: target,
+      timeout: .seconds(20))
+    #expect(reply.status == 200)
     let summary = await simulator.stop()
     #expect(summary.accepted == 0 && summary.accessTokensIssued == 1)
   }

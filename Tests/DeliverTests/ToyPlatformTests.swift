@@ -50,6 +50,7 @@ private struct ToyAccount: PlatformAccount {
 
   let platform = description.name
   let keptBodyBytes = 0
+  var quota: PushQuota?
   private let key = Key()
 
   func makeRequestWriter(
@@ -115,6 +116,36 @@ private struct ToyAccount: PlatformAccount {
       #expect(asked.count == 4 && asked.allSatisfy { $0["key"] == "open sesame" })
       #expect(Set(asked.compactMap { $0["to"] }) == ["gone!", "one:two", "three"])
       #expect(asked.allSatisfy { $0.body.hasPrefix(#"{"aps""#) && $0["apns-topic"] == nil })
+    }
+  }
+
+  /// A quota is its account's: no other push waits for it.
+  @Test func aQuotaHoldsUpThePushesOfItsAccount() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .served) { options in
+        options.routes[Self.toy] = options.routes[.sandbox]
+      }
+      defer { bed.stop() }
+      let account = ToyAccount(quota: PushQuota(project: "p-1", rate: 10))
+      bed.use(AppCredentials(APNsCredentials.key(bed.tokens)).adding(AppCredentials(account)))
+      let devices =
+        hexadecimal(3).map { (Destination.production, $0) }
+        + ["one", "two", "three"].map { (Self.toy, $0) }
+      await bed.stage.admit(bed.batch(devices, bed.tally))
+      await bed.until("the others' are settled, and tokens are wanted") {
+        bed.tally.settled == 3 && bed.stage.limits.first?.isWanted == true
+      }
+      let limit = try #require(bed.stage.limits.first)
+      #expect(bed.stage.limits.count == 1 && limit.description == "project p-1: 10 pushes a second")
+      #expect(bed.sandbox.requests.isEmpty && !limit.isShort)
+      limit.grant(2)
+      bed.stage.limitsLetGo()
+      await bed.until("two went") { bed.tally.settled == 5 }
+      #expect(limit.tokens == 0 && limit.isShort)
+      limit.grant(7)
+      bed.stage.limitsLetGo()
+      await bed.until("settled") { bed.tally.settled == 6 }
+      #expect(limit.tokens == 6 && bed.sandbox.requests.count == 3)
     }
   }
 

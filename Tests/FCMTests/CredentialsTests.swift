@@ -38,9 +38,10 @@ private final class Bed: Sendable {
     source = AccessTokenSource(
       .command(["first"]),
       monotonic: { UInt64(clock.milliseconds.load(ordering: .relaxed)) * 1_000_000 },
-      randomNumber: { 0 }, exchange: { await server.exchange($0) })
+      wallClock: { clock.milliseconds.load(ordering: .relaxed) }, randomNumber: { 0 },
+      exchange: { await server.exchange($0) })
     account = FCMCredentials(
-      project: "p-1", tokens: source,
+      project: FCMProject("p-1"), tokens: source,
       wallClock: { clock.milliseconds.load(ordering: .relaxed) })
   }
 

@@ -22,7 +22,8 @@ private final class Bed {
     expiresIn: Int64 = 90_000, bearer: String = "ya29.abc"
   ) throws {
     writer = try FCMRequestWriter(
-      authority: "fcm.googleapis.com:443", project: "p-1", slots: 4, wallClock: { Bed.now })
+      authority: "fcm.googleapis.com:443", project: FCMProject("p-1"), slots: 4,
+      wallClock: { Bed.now })
     let headers = PushHeaders(
       pushType: .alert, priority: 10, topic: "a.b", collapseID: nil, expiration: expiration,
       expiresAt: Self.now + expiresIn)

@@ -115,14 +115,19 @@ import Text
   }
 
   @Test func otherOriginsAskInTheirOwnWays() throws {
-    let metadata = try TokenOrigin.metadata(host: TokenOrigin.metadataHost).request(now: 0)
-    #expect(
-      metadata
-        == .http(
-          TokenRequest.HTTP(
-            method: "GET",
-            url: "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/"
-              + "default/token", fields: [.init("metadata-flavor", "Google")], body: [])))
+    guard case .http(let token) = try TokenOrigin.metadata(host: "m.internal:80").request(now: 0)
+    else {
+      Issue.record("no request over HTTP")
+      return
+    }
+    let base = "http://m.internal:80/computeMetadata/v1/"
+    #expect(token.url == base + "instance/service-accounts/default/token")
+    let project = TokenRequest.HTTP.projectID(of: "m.internal:80")
+    #expect(project.url == base + "project/project-id")
+    for question in [token, project] {
+      #expect(question.method == "GET" && question.body.isEmpty && question.isForMetadata)
+      #expect(question.fields == [.init("metadata-flavor", "Google")])
+    }
     #expect(try TokenOrigin.file(path: "/run/t").request(now: 0) == .file(path: "/run/t"))
     #expect(try TokenOrigin.command(["a", "b"]).request(now: 0) == .command(["a", "b"]))
   }

@@ -3,8 +3,12 @@ import Testing
 @testable import FCM
 
 @Suite struct TokenGrantTests {
+  /// 2026-11-21T08:00:00Z
+  private static let now: Int64 = 1_795_248_000_000
+
   private static func answer(_ status: Int, _ body: String) -> TokenGrant {
-    TokenGrant(.answer(status: status, body: Array(body.utf8), retryAfter: .seconds(7)))
+    TokenGrant(
+      .answer(status: status, body: Array(body.utf8), retryAfter: .seconds(7)), now: now)
   }
 
   @Test(
@@ -20,6 +24,19 @@ import Testing
       (#"{"access_token":"a"}"#, .token("a", lifetime: nil)),
       // No token is trusted longer than half a day.
       (#"{"access_token":"a","expires_in":99999999}"#, .token("a", lifetime: .seconds(43_200))),
+      (
+        #"{"access_token":"a","expiry":"2026-11-21T08:59:00.5Z"}"#,
+        .token("a", lifetime: .milliseconds(3_540_500))
+      ),
+      (
+        #"{"access_token":"a","expires_in":60,"expiry":"2026-11-21T08:59:00Z"}"#,
+        .token("a", lifetime: .seconds(60))
+      ),
+      (#"{"access_token":"a","expiry":"soon"}"#, .token("a", lifetime: nil)),
+      (
+        #"{"access_token":"a","expiry":"2026-11-21T07:59:59Z"}"#,
+        .failed("the token has expired already")
+      ),
       (#"{"access_token":"a","expires_in":0}"#, .failed("the token has expired already")),
       (#"{"id_token":"a"}"#, .refused("the reply holds no access_token")),
       (
@@ -35,8 +52,8 @@ import Testing
     #expect(Self.answer(200, body) == grant)
   }
 
-  @Test func readsNoReplyOfMoreThan16KiB() {
-    let pad = String(repeating: " ", count: 16_384 - 20)
+  @Test func readsNoReplyOfMoreThan64KiB() {
+    let pad = String(repeating: " ", count: 65_536 - 20)
     #expect(Self.answer(200, #"{"access_token":"a"}"# + pad) == .token("a", lifetime: nil))
     #expect(
       Self.answer(200, #"{"access_token":"a"}"# + pad + " ")
@@ -82,10 +99,11 @@ import Testing
       ("ERROR: (gcloud) no account", .failed("what came is no access token")),
     ] as [(String, TokenGrant)])
   func readsAText(text: String, grant: TokenGrant) {
-    #expect(TokenGrant(.text(Array(text.utf8))) == grant)
+    #expect(TokenGrant(.text(Array(text.utf8)), now: Self.now) == grant)
   }
 
   @Test func noReplyIsAFailure() {
-    #expect(TokenGrant(.failure("connect: timed out")) == .failed("connect: timed out"))
+    let grant = TokenGrant(.failure("connect: timed out"), now: Self.now)
+    #expect(grant == .failed("connect: timed out"))
   }
 }

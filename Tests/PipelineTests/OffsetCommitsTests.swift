@@ -28,7 +28,7 @@ import Testing
     commit(5, 7)
     commit(8, 9)
     #expect(consumer.committed == [[partitions[0]: 5, partitions[1]: 7]])
-    commits.succeeded(partitions)
+    commits.succeeded([partitions[0]: 5, partitions[1]: 7])
     commits.commit()
     #expect(consumer.committed.last == [partitions[0]: 8, partitions[1]: 9])
   }
@@ -37,18 +37,30 @@ import Testing
     commit(5, 7)
     commits.failed(
       [partitions[0]], KafkaError(code: .rebalanced, message: "not now"))
-    commits.succeeded([partitions[1]])
+    commits.succeeded([partitions[1]: 7])
     commits.commit()
     #expect(consumer.committed.dropFirst() == [[partitions[0]: 5]])
   }
 
   @Test func partitionsThatAreTakenAwayAreNotWaitedFor() {
     commit(5, 7)
-    commits.succeeded([partitions[1]])
+    commits.succeeded([partitions[1]: 7])
     commits.revoked([partitions[0]])
     commits.reachedEnd(partitions[1], 9)
     commits.commit()
     #expect(consumer.committed.dropFirst() == [[partitions[1]: 9]])
+  }
+
+  /// It began before the partition went and came back, and Kafka took it after the newer one.
+  @Test func whatALateCommitSetBackIsCommittedAgain() {
+    commit(5)
+    commits.revoked(partitions)
+    commits.assigned(partitions)
+    commit(8)
+    commits.succeeded([partitions[0]: 8])
+    commits.succeeded([partitions[0]: 5])
+    commits.commit()
+    #expect(consumer.committed == [[partitions[0]: 5], [partitions[0]: 8], [partitions[0]: 8]])
   }
 }
 

@@ -71,13 +71,14 @@ import Testing
     }
   }
 
-  @Test func appsAndEventsHaveTheirOwn() async throws {
+  @Test func appsEventsAndProjectsHaveTheirOwn() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
-      for subject in [Self.app, .app("a.c"), .event("a.b"), .event("e2")] {
+      for subject in [Self.app, .app("a.c"), .event("a.b"), .project("a.b")] {
         #expect(try await record.lease(5, of: PushLimit(subject, rate: 1)) == 1)
       }
-      #expect(try await redis.ask("EXISTS", "ff:{a:a.b}:limit", "ff:{e:a.b}:limit") == "2")
+      let keys = ["ff:{a:a.b}:limit", "ff:{e:a.b}:limit", "ff:{p:a.b}:limit"]
+      for key in keys { #expect(try await redis.ask("EXISTS", key) == "1") }
     }
   }
 }

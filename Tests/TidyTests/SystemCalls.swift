@@ -54,6 +54,7 @@ struct SystemCalls {
     "Sources/Demo/DemoRun.swift": "drives real processes",
     "Sources/LocalStack/LocalStack.swift": "drives real processes",
     "Sources/Processes/ChildProcess.swift": "waits for a process",
+    "Sources/Processes/CommandOutput.swift": "waits for a process, on a thread of its own",
     "Sources/Processes/LocalPort.swift": "ports that others hardly pick",
     "Sources/ServerProcesses/RealKafka.swift": "waits for a process",
     "Sources/ServerProcesses/RedisClusterProcess.swift": "waits for a process",

@@ -4,8 +4,8 @@ import Model
 import Record
 import Telemetry
 
-/// The limits of pushes a second of a lane's fan-outs: leases from Redis what the lane may send of
-/// them. Confined to its lane.
+/// The limits of pushes a second of a lane's fan-outs, and of the accounts that it sends with:
+/// leases from Redis what the lane may send of them. Confined to its lane.
 final class LimitLeases {
   /// How often Redis is asked while more is wanted.
   static let interval: Duration = .milliseconds(50)
@@ -69,6 +69,7 @@ final class LimitLeases {
   }
 
   /// The first tokens of a fan-out, so that its first push does not wait for the next renewal.
+  /// Those of accounts are not asked for: it may have no push for them.
   func begin(_ fanOut: FanOut) async {
     for entry in entries {
       guard let limit = entry.limit, fanOut.limits.contains(where: { $0 === limit }) else {
@@ -81,6 +82,9 @@ final class LimitLeases {
   /// Called at every interval. Each limit is asked for by itself: where one stands on a master that
   /// is away, no other waits for it.
   func renew(isolation: isolated any Actor = #isolation) {
+    for limit in lane.deliver.limits where !entries.contains(where: { $0.limit === limit }) {
+      entries.append(Entry(limit))
+    }
     for entry in entries {
       guard let limit = entry.limit else { continue }
       let now = lane.loop.now

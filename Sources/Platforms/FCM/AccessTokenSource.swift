@@ -23,19 +23,22 @@ package final class AccessTokenSource: Sendable {
   private let exchange: Exchange
   private let executor: (any TaskExecutor)?
   private let monotonic: @Sendable () -> UInt64
+  private let wallClock: @Sendable () -> Int64
   private let randomNumber: @Sendable () -> UInt64
 
   /// - Parameters:
   ///   - executor: on which questions are asked; nil: any.
   ///   - monotonic: nanoseconds of a clock that nobody sets.
+  ///   - wallClock: ms since 1970.
   package init(
     _ origin: TokenOrigin, on executor: (any TaskExecutor)? = nil,
-    monotonic: @escaping @Sendable () -> UInt64, randomNumber: @escaping @Sendable () -> UInt64,
-    exchange: @escaping Exchange
+    monotonic: @escaping @Sendable () -> UInt64, wallClock: @escaping @Sendable () -> Int64,
+    randomNumber: @escaping @Sendable () -> UInt64, exchange: @escaping Exchange
   ) {
     state = ThreadLock(State(question: Question(origin: origin)))
     self.executor = executor
     self.monotonic = monotonic
+    self.wallClock = wallClock
     self.randomNumber = randomNumber
     self.exchange = exchange
   }
@@ -90,7 +93,8 @@ package final class AccessTokenSource: Sendable {
     do {
       let request = try question.origin.request(now: now)
       Task(executorPreference: executor) { [self] in
-        heard(TokenGrant(await exchange(request)), of: question)
+        let reply = await exchange(request)
+        heard(TokenGrant(reply, now: wallClock()), of: question)
       }
     } catch {
       heard(.refused(error.description), of: question)

@@ -12,24 +12,33 @@ package struct FCMCredentials: Sendable {
   /// all the same, the next event's answer says so again.
   package static let goneBefore: Duration = .seconds(10 * 60)
 
-  private let project: String
+  private let project: FCMProject
   private let tokens: AccessTokenSource
   private let wallClock: @Sendable () -> Int64
+  private let messagesPerMinute: Int
 
   /// - Parameters:
-  ///   - project: id or number; of the service account, as a rule.
+  ///   - project: named before `tokens` gives out the first.
+  ///   - messagesPerMinute: that all workers may send together; 0: any number.
   ///   - wallClock: ms since 1970.
   package init(
-    project: String, tokens: AccessTokenSource, wallClock: @escaping @Sendable () -> Int64
+    project: FCMProject, messagesPerMinute: Int = 0, tokens: AccessTokenSource,
+    wallClock: @escaping @Sendable () -> Int64
   ) {
     self.project = project
     self.tokens = tokens
+    self.messagesPerMinute = messagesPerMinute
     self.wallClock = wallClock
   }
 }
 
 extension FCMCredentials: PlatformAccount {
   package var platform: String { Platform.fcm.name }
+
+  package var quota: PushQuota? {
+    guard messagesPerMinute > 0, let id = project.id else { return nil }
+    return PushQuota(project: id, rate: min(max(1, messagesPerMinute / 60), PushRates.maximum))
+  }
 
   // MARK: requests
 

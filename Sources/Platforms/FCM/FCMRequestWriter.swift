@@ -8,6 +8,9 @@ import Text
 /// Confined to its connection.
 final class FCMRequestWriter: RequestWriter {
   private let block: HTTP2FieldBlock
+  private let project: FCMProject
+  /// Set with the first push: a connection may be open before the project has a name.
+  private var path: StableBytes?
   private var filledWith: AccessToken?
   private let bodies: SlotBodies
   /// Ms since 1970.
@@ -16,25 +19,28 @@ final class FCMRequestWriter: RequestWriter {
   private var timeToLive: (seconds: Int64, digits: [UInt8]) = (0, [UInt8(ascii: "0")])
 
   /// - Parameters:
-  ///   - project: id or number.
+  ///   - project: named before the first push.
   ///   - wallClock: ms since 1970.
   init(
-    authority: String, project: String, slots: Int, wallClock: @escaping @Sendable () -> Int64
+    authority: String, project: FCMProject, slots: Int, wallClock: @escaping @Sendable () -> Int64
   ) throws(HTTP2Error) {
     block = try HTTP2FieldBlock([
       (":method", "POST", .indexed), (":scheme", "https", .indexed),
       (":authority", authority, .indexed),
-      (":path", "/v1/projects/\(project)/messages:send", .indexed),
+      (":path", "", .indexed),
       ("content-type", "application/json", .indexed),
       // nghttp2 gives this field no place in the table of either side, whatever it is asked.
       ("authorization", "", .never),
     ])
+    self.project = project
     bodies = SlotBodies(slots: slots)
     self.wallClock = wallClock
   }
 
   func fields(sharing shared: SharedHeaders) -> HTTP2FieldBlock? {
-    guard let token = shared.credential as? AccessToken else { return nil }
+    guard let token = shared.credential as? AccessToken, path != nil || setPath() else {
+      return nil
+    }
     if filledWith !== token {
       filledWith = nil
       guard block.set(Self.authorizationField, token.authorization.bytes) else { return nil }
@@ -46,6 +52,14 @@ final class FCMRequestWriter: RequestWriter {
     return block
   }
 
+  private func setPath() -> Bool {
+    guard let path = project.path.map(StableBytes.init), block.set(Self.pathField, path.bytes)
+    else { return false }
+    self.path = path
+    return true
+  }
+
+  private static let pathField = 3
   private static let authorizationField = 5
 
   /// Google: four weeks.

@@ -54,7 +54,7 @@ package struct ServiceAccount: Sendable {
       )
     }
     projectID = try text("project_id")
-    guard Self.isProject(projectID) else {
+    guard FCMProject.isID(projectID) else {
       throw ServiceAccountError("project_id is no id of a project")
     }
     keyID = try text("private_key_id")
@@ -69,13 +69,6 @@ package struct ServiceAccount: Sendable {
     } catch {
       throw ServiceAccountError("private_key: \(error)")
     }
-  }
-
-  /// Letters, digits, and what stands between them; old ids begin with a domain. It becomes a part
-  /// of a path.
-  package static func isProject(_ id: String) -> Bool {
-    (1...64).contains(id.utf8.count)
-      && id.utf8.allSatisfy { $0.isASCIIWord || "-.:".utf8.contains($0) }
   }
 
   /// Tests have servers on their own machine.

@@ -6,26 +6,19 @@ import Text
 package enum TokenOrigin: Sendable {
   case account(ServiceAccount)
   /// The metadata server of Google's machines and clusters, by host and port: it knows their
-  /// service account.
+  /// service account, and their project.
   case metadata(host: String)
   /// A file that holds a token, which others keep fresh.
   case file(path: String)
   /// A program that prints a token, such as `gcloud auth print-access-token`, and its arguments.
   case command([String])
 
-  /// Google's name for it.
-  package static let metadataHost = "metadata.google.internal"
-
   /// - Parameter now: ms since 1970.
   func request(now: Int64) throws(ServiceAccountError) -> TokenRequest {
     switch self {
     case .account(let account): return try account.tokenRequest(now: now)
     case .metadata(let host):
-      let path = "/computeMetadata/v1/instance/service-accounts/default/token"
-      return .http(
-        TokenRequest.HTTP(
-          method: "GET", url: "http://\(host)\(path)",
-          fields: [.init("metadata-flavor", "Google")], body: []))
+      return .http(.metadata("instance/service-accounts/default/token", of: host))
     case .file(let path): return .file(path: path)
     case .command(let words): return .command(words)
     }
@@ -49,6 +42,24 @@ package enum TokenRequest: Sendable, Equatable {
     package let url: String
     package let fields: [Field]
     package let body: [UInt8]
+
+    /// The question for the id of the project that the machine belongs to; the answer is the id.
+    /// - Parameter host: of the metadata server, with its port.
+    package static func projectID(of host: String) -> HTTP {
+      metadata("project/project-id", of: host)
+    }
+
+    /// Google, "View and query VM metadata". The field says that no browser was led there.
+    fileprivate static func metadata(_ path: String, of host: String) -> HTTP {
+      HTTP(
+        method: "GET", url: "http://\(host)/computeMetadata/v1/\(path)",
+        fields: [.init(metadataField, "Google")], body: [])
+    }
+
+    private static let metadataField = "metadata-flavor"
+
+    /// Whether the answer is of a metadata server only if it has the same field.
+    package var isForMetadata: Bool { fields.contains { $0.name == Self.metadataField } }
   }
 
   case http(HTTP)
@@ -67,8 +78,8 @@ package enum TokenReply: Sendable, Equatable {
   /// Nothing, or not in time: why, for an operator.
   case failure(String)
 
-  /// Longer bodies need not be read: they are no reply.
-  package static let maximumBytes = 16_384
+  /// Of an answer, a file or an output. No reply is as long, so that more need not be read.
+  package static let maximumBytes = 65_536
 }
 
 /// A reply as it is understood.
@@ -83,22 +94,23 @@ enum TokenGrant: Equatable {
   /// Many times the longest known.
   private static let maximumTokenBytes = 8192
   /// Google's live an hour, those of other issuers half a day at most.
-  private static let longest: Int64 = 12 * 3600
+  private static let longest: Duration = .seconds(12 * 3600)
 
-  init(_ reply: TokenReply) {
+  /// - Parameter now: ms since 1970.
+  init(_ reply: TokenReply, now: Int64) {
     switch reply {
     case .failure(let why): self = .failed(Self.shown(why))
     case .text(let bytes):
       let text = Self.trimmed(bytes)
-      self = text.first == UInt8(ascii: "{") ? Self.granted(text) : Self.bearer(text, nil)
-    case .answer(200, let body, _): self = Self.granted(body)
+      self = text.first == UInt8(ascii: "{") ? Self.granted(text, now) : Self.bearer(text, nil)
+    case .answer(200, let body, _): self = Self.granted(body, now)
     case .answer(let status, let body, let retryAfter):
       self = Self.error(status, body, retryAfter)
     }
   }
 
   /// RFC 6749, section 5.1.
-  private static func granted(_ body: [UInt8]) -> TokenGrant {
+  private static func granted(_ body: [UInt8], _ now: Int64) -> TokenGrant {
     guard let members = object(body) else { return .failed("the reply is no JSON object") }
     guard let text = members["access_token"]?.string else {
       return .refused("the reply holds no access_token")
@@ -106,11 +118,19 @@ enum TokenGrant: Equatable {
     if let type = members["token_type"]?.string, !type.isSame(ignoringASCIICaseOf: "bearer") {
       return .refused("the token is of type \(shown(type)), and FCM takes bearer tokens")
     }
-    guard let seconds = members["expires_in"]?.wholeNumber else {
-      return bearer(Array(text.utf8), nil)
+    guard let lifetime = lifetime(members, now) else { return bearer(Array(text.utf8), nil) }
+    guard lifetime > .zero else { return .failed("the token has expired already") }
+    return bearer(Array(text.utf8), min(lifetime, longest))
+  }
+
+  /// Programs that keep tokens write the time of the end (RFC 3339) as `expiry`, as Google's
+  /// library for Go does.
+  private static func lifetime(_ members: JSONObject, _ now: Int64) -> Duration? {
+    if let seconds = members["expires_in"]?.wholeNumber {
+      return .seconds(min(max(seconds, 0), longest.components.seconds))
     }
-    guard seconds > 0 else { return .failed("the token has expired already") }
-    return bearer(Array(text.utf8), .seconds(min(seconds, longest)))
+    return members["expiry"]?.string.flatMap { Timestamp.milliseconds($0) }
+      .map { .milliseconds($0 - now) }
   }
 
   /// RFC 6750, section 2.1: what a bearer token is made of goes into a header as it is.

@@ -67,7 +67,10 @@ package final class DeliverStage {
 
   package var obstacles: [RouteObstacle] { routes.all.flatMap(\.obstacles) }
 
-  /// The limits of some fan-outs let more of them go.
+  /// The limits of accounts; more may come with later pushes.
+  package var limits: [PushLimit] { routes.all.compactMap(\.traffic.limit) }
+
+  /// The limits of some fan-outs or accounts let more pushes go.
   package func limitsLetGo() { for route in routes.all { route.signals.schedulePump() } }
 
   // MARK: a segment's end

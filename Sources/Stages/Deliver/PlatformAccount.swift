@@ -11,6 +11,9 @@ import Transport
 package protocol PlatformAccount: Sendable {
   /// The `Platform.name` of its destinations.
   var platform: String { get }
+  /// How many pushes all workers may send with it; nil: as many as the platform takes, or nobody
+  /// knows yet. It is known once there is a credential, and does not change then.
+  var quota: PushQuota? { get }
 
   // MARK: requests
 
@@ -68,6 +71,23 @@ package struct PushService: Sendable {
   package init(target: RouteTarget, account: any PlatformAccount) {
     self.target = target
     self.account = account
+  }
+}
+
+extension PlatformAccount {
+  package var quota: PushQuota? { nil }
+}
+
+/// A limit of pushes that accounts share which name the same project.
+package struct PushQuota: Sendable, Equatable {
+  /// Becomes a part of a key in Redis.
+  package let project: String
+  /// Pushes a second, `PushRates.maximum` at most.
+  package let rate: Int
+
+  package init(project: String, rate: Int) {
+    self.project = project
+    self.rate = rate
   }
 }
 

@@ -33,6 +33,7 @@ final class PushSender {
       let ready = queue.sendableCount(at: round.now)
       capacity = min(capacity, traffic.overload.allowance(ready: ready, at: round.now))
     }
+    if let limit = traffic.limit { capacity = min(capacity, limit.tokens) }
     let turn = traffic.pushesPerTurn
     while capacity > 0 {
       guard let (topic, left) = queue.next(at: round.now, length: turn),
@@ -50,6 +51,9 @@ final class PushSender {
       capacity -= taken
     }
     if capacity > 0 { queue.lack() }
+    if let limit = traffic.limit, limit.tokens <= 0, queue.sendableCount(at: round.now) > 0 {
+      limit.lack()
+    }
   }
 
   func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {

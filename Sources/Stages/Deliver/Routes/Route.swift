@@ -118,6 +118,7 @@ final class Route {
   private func fill(now: UInt64) {
     guard waiting.probes.count > 0 || queue.hasPushes else { return }
     guard let credential = credentials.credential(now: now) else { return }
+    traffic.apply(context.account.quota)
     pool.show(credential, at: now)
     pool.wakeResting()
     let round = PushSender.Round(

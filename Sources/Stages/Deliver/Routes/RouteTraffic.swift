@@ -9,6 +9,8 @@ final class RouteTraffic {
   /// When a push was accepted not longer ago, the server takes pushes. Nanoseconds.
   private let takingFor: UInt64
   var overload = Overload()
+  /// Of the account; nil: none, or none is known yet.
+  private(set) var limit: PushLimit?
   var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
   /// Of what is said of single devices.
@@ -73,6 +75,13 @@ final class RouteTraffic {
     if unanswered.pushes == 0 { unanswered.since = now }
     unanswered.pushes += pushes
     overload.take(pushes)
+    limit?.take(pushes)
+  }
+
+  /// Before pushes are handed out: an account may learn its quota with its first credential.
+  func apply(_ quota: PushQuota?) {
+    guard let quota, limit == nil else { return }
+    limit = PushLimit(.project(quota.project), rate: quota.rate)
   }
 
   // MARK: answers

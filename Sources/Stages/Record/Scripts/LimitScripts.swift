@@ -17,6 +17,7 @@ extension RecordStage {
       switch limit.subject {
       case .app(let name): keyspace.limit(app: name)
       case .event(let id): keyspace.limit(event: id)
+      case .project(let id): keyspace.limit(project: id)
       }
     let reply = try await evaluate(
       LimitScripts.lease, keys: [key],
