@@ -36,7 +36,7 @@ package struct PushHeaders: Sendable, Equatable {
   }
 }
 
-/// How important a message is to a browser's user: a push service may hold the less urgent ones back
+/// How important a message is to a browser's user: a push service may hold less urgent ones back
 /// while a device saves power (RFC 8030, section 5.3).
 package enum PushUrgency: String, Sendable, CaseIterable {
   case veryLow = "very-low"

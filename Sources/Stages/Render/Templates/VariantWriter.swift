@@ -22,8 +22,8 @@ struct VariantWriter {
       if fixed > limit {
         let message =
           "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any "
-          + "value and \(platform.ownerInSentence) takes \(limit): make it shorter, or let 'shorten' name "
-          + "a text that may be cut"
+          + "value and \(platform.ownerInSentence) takes \(limit): make it shorter, or let "
+          + "'shorten' name a text that may be cut"
         if isRequired {
           findings.report(findings.source.root.place, message)
         } else {
