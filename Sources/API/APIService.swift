@@ -63,7 +63,8 @@ package actor APIService {
     let traces = TraceRoutes(
       record: record, reader: TraceReader(redis: redis, options: options.trace), now: now)
     router = APIRouter(
-      DeviceRoutes(registry: registry, rules: options.subscriptions, now: now).routes + users.routes + tags.routes
+      DeviceRoutes(registry: registry, rules: options.subscriptions, now: now).routes + users.routes
+        + tags.routes
         + door.routes + fanOuts.routes + traces.routes
         + ImportRoutes(jobs: imports, options: options).routes + [OpenAPI.route])
   }

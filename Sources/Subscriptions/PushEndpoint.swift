@@ -125,7 +125,9 @@ package struct PushEndpoint: Sendable, Equatable {
     return port
   }
 
-  package static func isOrEnds(_ name: some BidirectionalCollection<UInt8>, with suffix: String) -> Bool {
+  package static func isOrEnds(
+    _ name: some BidirectionalCollection<UInt8>, with suffix: String
+  ) -> Bool {
     let tail = name.suffix(suffix.utf8.count)
     guard tail.elementsEqual(suffix.utf8) else { return false }
     let before = name.dropLast(suffix.utf8.count).last

@@ -103,7 +103,7 @@ import Transport
     #expect(credentials.index(of: "e.f", on: "fcm") == 1)
     #expect(credentials.index(of: "x.y", on: "fcm") == 1)
     #expect(
-      credentials.all.map(\.account.quota)
+      ["a.b", "e.f"].map { credentials.account(of: $0, on: "fcm")?.quota }
         == [PushQuota(project: "p-2", rate: 100), PushQuota(project: "p-1", rate: 100)])
     try write("b.json", keyID: "k2", project: "p-2")
     #expect(files.look() == [.replaced("fcm (a.b, c.d): key k2 of a@p-1.iam")])

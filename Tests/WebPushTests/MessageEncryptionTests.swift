@@ -1,6 +1,6 @@
 import Fixtures
-import TLS
 import Subscriptions
+import TLS
 import Testing
 import Text
 

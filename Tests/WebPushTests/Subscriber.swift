@@ -1,5 +1,5 @@
-import TLS
 import Subscriptions
+import TLS
 import Testing
 import Text
 

@@ -140,7 +140,7 @@ final class DeviceRoutes {
     let body = try request.object(["topic", "keys", "vapid_key", "replaces", "bound_at_ms"])
     guard let keys = body["keys"]?.object,
       keys.members.allSatisfy({ ["p256dh", "auth"].contains($0.name) })
-    else { throw Problem(.invalid, "keys is an object with p256dh and auth, as the browser has it") }
+    else { throw Problem(.invalid, "keys is an object with p256dh and auth") }
     let (topic, keyID) = (try body.required("topic"), try body.text("vapid_key"))
     let (p256dh, auth) = (try keys.required("p256dh"), try keys.required("auth"))
     let old = try body.text("replaces")

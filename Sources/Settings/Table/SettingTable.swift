@@ -3,7 +3,8 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + rules + templates + apns + fcm + webpush + lanes + events + devices + limits
+    kafka + redis + audience + rules + templates + apns + fcm + webpush + lanes + events + devices
+    + limits
     + worker
     + api
     + probes + log
