@@ -9,9 +9,12 @@ let deviceTargets = [
     let known = String(validating: input, as: UTF8.self).flatMap { Binding(member: $0) }
     if let known { try holdEqual(known.member, input.lossyText, "a member, read and written") }
     switch BindingParser(topic: topic).parse(input) {
-    case .addressed(let tokenCount, let destination):
-      let token = input[piece: (input.count - tokenCount)..<input.count].lossyText
-      let binding = Binding(destination: destination, topic: topic, token: token)
+    case .addressed(let tokenCount, let keyCount, let destination):
+      let start = input.count - tokenCount
+      let token = input[piece: start..<input.count].lossyText
+      let keys =
+        keyCount == 0 ? "" : input[piece: (start - 1 - keyCount)..<(start - 1)].lossyText
+      let binding = Binding(destination: destination, topic: topic, keys: keys, token: token)
       try hold(binding != nil, "a worker sends to what is no device")
       // Who wrote the token in upper case is sent to as well.
       try holdEqual(
