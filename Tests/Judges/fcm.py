@@ -3,7 +3,7 @@
     fcm.py < BODIES                  bodies of messages:send, a line of JSON each, as they were sent
     fcm.py --self-check              whether this judge refuses spoiled bodies
     fcm.py --server HOST:PORT --service-account FILE --ca FILE
-                                     firebase-admin sends to a server: does it understand each answer?
+                                     firebase-admin sends to a server, and must know its answers
 
 Each body is held against Google's discovery document (no unknown field, types, enums, durations),
 and against what firebase-admin writes for the equal message.
@@ -28,7 +28,8 @@ TOKEN = "dGhpcyBpcyBhIHRva2Vu:APA91b-exa_mple"
 RIGHT = {
     "one of the least": {"message": {"token": TOKEN, "data": {"a": "b"}}},
     "an installation, Unicode": {"message": {
-        "fid": "cAbCdEfGhIjKlMnOpQrStU", "notification": {"title": "Aikoがライブ配信中 🎉", "body": ""}}},
+        "fid": "cAbCdEfGhIjKlMnOpQrStU",
+        "notification": {"title": "Aikoがライブ配信中 🎉", "body": ""}}},
     "as a worker sends it": {"message": {
         "token": TOKEN,
         "android": {"ttl": "3599s", "priority": "HIGH",
