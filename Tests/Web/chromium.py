@@ -22,8 +22,10 @@ class Browser:
         self._answers, writes = os.pipe()
         flags = ["--headless=new", "--remote-debugging-pipe", f"--user-data-dir={profile}",
                  "--no-first-run", "--no-default-browser-check", "--disable-gpu",
-                 "--disable-dev-shm-usage", "--window-size=800,600"]
-        flags += more
+                 "--disable-dev-shm-usage", "--window-size=800,600",
+                 # Nothing outside of this machine is asked.
+                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+                 *more]
         if os.geteuid() == 0:
             flags.append("--no-sandbox")
 

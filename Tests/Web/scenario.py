@@ -1,153 +1,64 @@
 """What examples/web must do, step by step, in a browser. Started by `run`."""
 
+import argparse
 import base64
 import contextlib
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
+
+import http_ece
+from cryptography.hazmat.primitives.asymmetric import ec
 
 import chromium
 from chromium import Failure
 from desktop import Desktop
-from services import Fanfare, PushRegistration
+from pages import NEXT_VAPID_KEY, Page, Site, expect, until
+from push_service import PushService
+from services import Fanfare
 
-EXAMPLE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "web"
 SECONDS = 120
-# Public keys of RFC 8291 and RFC 8292: their private halves are not needed.
-VAPID_KEY = ("BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs")
-NEXT_VAPID_KEY = (
-    "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8")
 USER = "Ken Ōta/7"
 PREFIX = f"/v1/users/{urllib.parse.quote(USER, safe='')}/devices/webpush/"
 
 
-def expect(is_so, problem):
-    if not is_so:
-        raise Failure(problem)
+def decoded(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def until(what, ask, seconds=15):
-    """Asks again until the answer is true; returns it. A page that is just loading answers none."""
-    end = time.monotonic() + seconds
-    problem = ""
-    while True:
-        try:
-            answer = ask()
-            if answer:
-                return answer
-        except Failure as failure:
-            problem = f" ({failure})"
-        expect(time.monotonic() < end, f"not in {seconds} s: {what}{problem}")
-        time.sleep(0.05)
+def encrypt(subscription, plaintext):
+    """By http-ece, as RFC 8291 has it."""
+    keys = {name: decoded(key) for name, key in subscription["keys"].items()}
+    return http_ece.encrypt(
+        plaintext, salt=os.urandom(16), private_key=ec.generate_private_key(ec.SECP256R1()),
+        dh=keys["p256dh"], auth_secret=keys["auth"], version="aes128gcm")
 
 
-class Site:
-    """The example's own server, as a process."""
-
-    def __init__(self, fanfare):
-        environment = {**os.environ, "FANFARE_URL": fanfare.url, "FANFARE_KEY": "ffk_secret",
-                       "VAPID_PUBLIC_KEY": VAPID_KEY, "VAPID_KEY_ID": "main", "PORT": "0"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-B", EXAMPLE / "server.py"], env=environment, text=True,
-            stdout=subprocess.PIPE)
-        self.url = self.process.stdout.readline().strip()
-        self.origin = self.url.rstrip("/")
-
-    def post(self, path, kind="application/json"):
-        """The status of a request without a cookie."""
-        request = urllib.request.Request(
-            self.url + path, data=b'{"endpoint":"https://a.example.com/x"}',
-            headers={"Content-Type": kind})
-        try:
-            with urllib.request.urlopen(request, timeout=10) as response:
-                return response.status
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-
-
-class Page:
-    """A tab with the site."""
-
-    def __init__(self, browser, site):
-        self.browser = browser
-        self.site = site
-        target = browser.command("Target.createTarget", url=site.url)["targetId"]
-        self.session = browser.attach(target)
-        for domain in ("Runtime", "Page", "ServiceWorker"):
-            browser.command(f"{domain}.enable", self.session)
-        until("a service worker", lambda: self.run(
-            "navigator.serviceWorker?.getRegistration().then(r => r?.active?.state)") == "activated")
-
-    def run(self, script):
-        return self.browser.evaluate(self.session, script)
-
-    def reload(self):
-        self.run("window.isOld = true")
-        self.browser.command("Page.reload", self.session)
-        until("a new page", lambda: self.run("!window.isOld && document.readyState === 'complete'"))
-
-    def click(self, element):
-        self.run(f"document.getElementById('{element}').click()")
-
-    def is_shown(self, element):
-        return self.run(f"!document.getElementById('{element}').hidden")
-
-    def says(self, text):
-        until(f"the page says {text!r}", lambda: text in self.run(
-            "document.getElementById('status').textContent"))
-
-    def permit(self, setting):
-        self.browser.command("Browser.setPermission", origin=self.site.origin,
-                             permission={"name": "notifications"}, setting=setting)
-
-    def endpoint(self):
-        return self.run("navigator.serviceWorker.ready.then(r => r.pushManager.getSubscription())"
-                        ".then(s => s && s.endpoint)")
-
-    def notifications(self):
-        return self.run(
-            "navigator.serviceWorker.ready.then(r => r.getNotifications()).then(all => all.map("
-            "n => ({title: n.title, body: n.body, tag: n.tag, data: n.data, lang: n.lang})))")
-
-    def push(self, data):
-        """Delivers a message, already decrypted, as the browser's own tools do."""
-        updates = [event["params"]["registrations"] for event in self.browser.events
-                   if event["method"] == "ServiceWorker.workerRegistrationUpdated"
-                   and event["params"]["registrations"]]
-        self.browser.command(
-            "ServiceWorker.deliverPushMessage", self.session, origin=self.site.origin,
-            registrationId=updates[-1][0]["registrationId"],
-            data=data if isinstance(data, str) else json.dumps(data))
-
-    def worker(self):
-        """A session of the service worker, which a push or a message has just woken."""
-        found = until("a worker that runs", lambda: self.browser.targets("service_worker"))
-        return self.browser.attach(found[0]["targetId"])
-
-    def tabs(self):
-        return sorted(target["url"] for target in self.browser.targets("page")
-                      if target["url"].startswith(self.site.url))
+def encrypt_by(command, subscription, plaintext):
+    """By a program: {"subscription", "plaintext"} as JSON in, the body in base64 out."""
+    question = json.dumps({"subscription": subscription, "plaintext": plaintext.decode()})
+    ended = subprocess.run(
+        shlex.split(command), input=question, capture_output=True, text=True, timeout=30)
+    expect(ended.returncode == 0, f"{command}: {ended.stderr[-500:]}")
+    return base64.b64decode(ended.stdout)
 
 
 class Scenario:
-    def __init__(self, site, page, fanfare, registration, desktop):
+    def __init__(self, site, page, fanfare, push_service, desktop, encryptors):
         self.site = site
         self.page = page
         self.fanfare = fanfare
-        self.registration = registration
+        self.push_service = push_service
         self.desktop = desktop
+        # By name: what encrypts a message for a subscription.
+        self.encryptors = encryptors
 
     def take(self, *methods):
         """What Fanfare was asked, by method and endpoint."""
@@ -167,8 +78,7 @@ class Scenario:
 
     @staticmethod
     def check(body):
-        keys = {name: len(base64.urlsafe_b64decode(key + "=" * (-len(key) % 4)))
-                for name, key in body.pop("keys").items()}
+        keys = {name: len(decoded(key)) for name, key in body.pop("keys").items()}
         expect(keys == {"p256dh": 65, "auth": 16}, f"keys of {keys} bytes")
         expect(body == {"topic": "com.example.live", "vapid_key": "main"}, f"body {body}")
 
@@ -186,7 +96,7 @@ class Scenario:
         expect(not self.page.is_shown("enable"), "the button asks for what is forbidden")
 
     def a_push_service_that_refuses_is_told(self):
-        self.registration.refuses = True
+        self.push_service.refuses = True
         self.page.permit("prompt")
         self.page.reload()
         until("the button", lambda: self.page.is_shown("enable"))
@@ -194,7 +104,7 @@ class Scenario:
         self.page.click("enable")
         self.page.says("cannot be had at the moment")
         expect(self.page.endpoint() is None, "there is a subscription")
-        self.registration.refuses = False
+        self.push_service.refuses = False
 
     def the_subscription_is_sent(self):
         self.page.reload()
@@ -229,8 +139,8 @@ class Scenario:
 
     def a_declarative_push_is_shown(self):
         self.page.push({"web_push": 8030, "notification": {
-            "title": "Aikoがライブ配信中", "body": "Speedrun", "navigate": self.site.url + "s42",
-            "lang": "ja", "tag": "live-s42", "data": {"stream": {"id": "b-991"}},
+            "title": "Aikoがライブ配信中", "body": "Speedrun",
+            "navigate": self.site.url + "s42", "lang": "ja", "tag": "live-s42", "data": {"stream": {"id": "b-991"}},
             "actions": [{"action": "rules", "title": "Rules",
                          "navigate": self.site.url + "rules"}]}})
         expect(self.desktop.wait("Aikoがライブ配信中"), "the desktop shows nothing")
@@ -285,6 +195,20 @@ class Scenario:
             self.desktop.click(number)
             until("it is closed", lambda: self.page.notifications() == [])
 
+    def an_encrypted_push_is_shown(self):
+        subscription = self.page.subscription()
+        stranger = {**subscription, "keys": {
+            **subscription["keys"], "auth": "AAAAAAAAAAAAAAAAAAAAAA"}}
+        for name, encryptor in self.encryptors.items():
+            for title, owner in (("Not for you", stranger), (f"Secret of {name}", subscription)):
+                message = json.dumps({"notification": {"title": title, "body": "ライブ" * 200}})
+                expect(self.push_service.deliver(
+                    subscription["endpoint"], encryptor(owner, message.encode())),
+                    "the browser has no connection to its push service")
+            expect(self.desktop.wait(f"Secret of {name}"), f"{name}: the browser shows nothing")
+            # It came first.
+            expect(not self.desktop.wait("Not for you", 0), f"{name}: another's push is shown")
+
     def a_lost_subscription_is_replaced(self):
         old = self.page.endpoint()
         self.page.push({"notification": {"title": "Awake"}})
@@ -324,6 +248,14 @@ class Scenario:
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--encrypt", metavar="COMMAND")
+    flags = parser.parse_args()
+    encryptors = {"http-ece": encrypt}
+    if flags.encrypt:
+        encryptors["the command"] = lambda *message: encrypt_by(flags.encrypt, *message)
+
     # Whatever hangs: SIGALRM ends it, and the browser with it.
     def late(*_):
         raise Failure(f"it takes more than {SECONDS} s")
@@ -335,15 +267,15 @@ def main():
             return thing
         profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         try:
-            fanfare, registration = keep(Fanfare()), keep(PushRegistration())
+            fanfare, push_service = keep(Fanfare()), keep(PushService(profile))
             desktop, site = keep(Desktop()), keep(Site(fanfare))
             environment = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": desktop.address,
                            "HOME": profile}
             browser = keep(chromium.Browser(
-                chromium.find(), profile, environment, registration.browser_flags))
+                chromium.find(), profile, environment, push_service.browser_flags))
             product = browser.command("Browser.getVersion", seconds=30)["product"]
-            count = Scenario(site, Page(browser, site), fanfare, registration, desktop).run(
-                "--verbose" in sys.argv)
+            count = Scenario(site, Page(browser, site), fanfare, push_service, desktop,
+                             encryptors).run(flags.verbose)
         except Failure as failure:
             print(failure)
             log = pathlib.Path(profile, "browser.log")

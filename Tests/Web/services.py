@@ -1,14 +1,13 @@
-"""What the browser and the site ask: a push service that registers browsers as Google's does, and
-Fanfare's API, which only notes what it is asked. Both on free ports of this machine."""
+"""Servers on free ports of this machine; one of them is Fanfare's API, which only notes what it is
+asked."""
 
+import contextlib
 import http.server
-import itertools
 import json
-import struct
 import threading
 
 
-class _Service:
+class Service:
     def __init__(self):
         service = self
 
@@ -25,6 +24,11 @@ class _Service:
 
             do_GET = do_POST = do_PUT = do_DELETE = do_any
 
+            def handle(self):
+                # A browser that ends leaves answers unread.
+                with contextlib.suppress(ConnectionError):
+                    super().handle()
+
             def log_message(self, *_):
                 pass
 
@@ -38,33 +42,7 @@ class _Service:
         self._server.server_close()
 
 
-class PushRegistration(_Service):
-    """Google's check-in and registration, as Chromium asks them: a new token each time."""
-
-    def __init__(self):
-        self._numbers = itertools.count(1)
-        self.refuses = False
-        super().__init__()
-
-    def answer(self, method, path, headers, body):
-        if path == "/checkin":
-            # checkin.proto: stats_ok = 1, android_id = 7 and security_token = 8, as fixed64.
-            return 200, b"\x08\x01\x39" + struct.pack("<Q", 1) + b"\x41" + struct.pack("<Q", 2)
-        if b"delete=true" in body:
-            return 200, b"token="
-        if self.refuses:
-            return 200, b"Error=INVALID_PARAMETERS"
-        return 200, f"token=device-{next(self._numbers)}:APA91b".encode()
-
-    @property
-    def browser_flags(self):
-        # Nobody listens at the last one: no push comes by it.
-        return [f"--gcm-checkin-url={self.url}/checkin",
-                f"--gcm-registration-url={self.url}/register",
-                "--gcm-mcs-endpoint=https://127.0.0.1:9"]
-
-
-class Fanfare(_Service):
+class Fanfare(Service):
     def __init__(self):
         self._changed = threading.Condition()
         self._requests = []
