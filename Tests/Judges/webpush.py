@@ -6,6 +6,9 @@ verifies their signature, PyJWT reads their claims; and pywebpush asks what stan
     webpush.py --server HOST:PORT --ca FILE --subscription FILE --vapid-key FILE
                                      pywebpush sends to a server, rightly and wrongly
     webpush.py ... --expect 410      the same for a subscription whose answer is this status
+    webpush.py --server HOST:PORT --ca FILE --control-token FILE
+                                     the same with each service and each fault of Fanfare's
+                                     simulator, which makes the subscriptions
 
 A request is {"endpoint": URL, "headers": {name: value} or [[name, value], ...], "body": base64,
 "private_key": the browser's, 32 bytes, "auth": its secret, both base64url}. It may have "at": when
@@ -57,6 +60,8 @@ def decoded(text, what):
 
 def origin(endpoint):
     """Scheme, host and port, the usual port left out (RFC 6454)."""
+    if not isinstance(endpoint, str):
+        raise Wrong("the endpoint is no https URL")
     parts = urllib.parse.urlsplit(endpoint)
     if parts.scheme != "https" or not parts.hostname or parts.username or parts.fragment:
         raise Wrong("the endpoint is no https URL")
@@ -72,6 +77,8 @@ class RequestJudge:
         self.salts = set()
 
     def __call__(self, request):
+        if not isinstance(request, dict):
+            raise Wrong("the line is no object")
         missing = {"endpoint", "headers", "body", "private_key", "auth"} - set(request)
         if missing:
             raise Wrong(f"the line has no {', '.join(sorted(missing))}")
@@ -89,7 +96,10 @@ class RequestJudge:
 
     @staticmethod
     def _headers(written):
-        pairs = written.items() if isinstance(written, dict) else written
+        pairs = list(written.items()) if isinstance(written, dict) else written
+        if not isinstance(pairs, list) or not all(
+                len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs):
+            raise Wrong("the headers are neither an object nor pairs of texts")
         headers = {}
         for name, value in pairs:
             if name.lower() in headers:
@@ -210,6 +220,7 @@ def main():
     parser.add_argument("--subscription", metavar="FILE", help="as a browser makes it, as JSON")
     parser.add_argument("--vapid-key", metavar="FILE",
                         help="the private key that it was made with, as PEM")
+    parser.add_argument("--control-token", metavar="FILE", help="the simulator's")
     parser.add_argument("--subject", default="mailto:push@example.com", help="the claim sub")
     parser.add_argument("--tls-name", metavar="NAME",
                         help="whose certificate to expect; the endpoint's host unless given")
@@ -219,8 +230,12 @@ def main():
     if flags.self_check:
         return check_itself()
     if flags.server:
+        if flags.ca and flags.control_token:
+            from webpush_simulator import run
+            return run(flags)
         if not (flags.ca and flags.subscription and flags.vapid_key):
-            parser.error("--server needs --ca, --subscription and --vapid-key")
+            parser.error(
+                "--server needs --ca, and --subscription with --vapid-key or --control-token")
         with open(flags.subscription, encoding="utf-8") as file:
             subscription = json.load(file)
         from webpush_client import run

@@ -65,14 +65,18 @@ class Session:
         return response
 
 
+def read_key(path):
+    with open(path, "rb") as file:
+        return Vapid02(private_key=load_pem_private_key(file.read(), None))
+
+
 class Client:
-    def __init__(self, flags, subscription):
+    def __init__(self, flags, subscription, key=None):
         host, _, port = flags.server.rpartition(":")
         self.session = Session(
             Elsewhere(host.strip("[]"), int(port), flags.ca, flags.tls_name))
         self.subscription = subscription
-        with open(flags.vapid_key, "rb") as file:
-            self.key = Vapid02(private_key=load_pem_private_key(file.read(), None))
+        self.key = key or read_key(flags.vapid_key)
         self.subject = flags.subject
         self.count = 0
         self.problems = []
@@ -111,7 +115,7 @@ class Client:
             f"not {' or '.join(map(str, statuses))}")
 
 
-def _accepted(client):
+def accepted(client):
     response = client.send()
     client.expect_status("a push", response, (201,))
     location = response.headers.get("location", "")
@@ -124,7 +128,7 @@ def _accepted(client):
     client.expect_status("a body of 4096 bytes", client.send(b"x" * 3993), (201,))
 
 
-def _refused(client):
+def refused(client):
     stranger = Vapid02(private_key=ec.generate_private_key(ec.SECP256R1()))
     now = int(time.time())
     for what, response, statuses in (
@@ -160,8 +164,8 @@ def run(flags, subscription):
     client = Client(flags, subscription)
     try:
         if flags.expect == 201:
-            _accepted(client)
-            _refused(client)
+            accepted(client)
+            refused(client)
         else:
             response = client.send()
             client.expect_status("a push", response, (flags.expect,))

@@ -108,6 +108,8 @@ def _spoiled_headers(sender):
         "the old scheme": (make(headers={"content-encoding": "aesgcm"}), "content-encoding"),
         "no encoding": (make(headers={"content-encoding": None}), "content-encoding"),
         "an endpoint without TLS": (make(endpoint="http://push.example.net/x"), "no https"),
+        "headers that are none": (dict(made, headers=["ttl"]), "neither"),
+        "an endpoint that is a number": (make(endpoint=7), "no https"),
         "no endpoint": ({k: v for k, v in made.items() if k != "endpoint"}, "no endpoint"),
     }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The site's own backend: it knows who is logged in, and alone knows the key of Fanfare's API.
 
-    FANFARE_URL=http://127.0.0.1:8080 FANFARE_KEY=ffk_... \
-        VAPID_PUBLIC_KEY=B... VAPID_KEY_ID=main python3 examples/web/server.py
+    export FANFARE_URL=http://127.0.0.1:8080 FANFARE_KEY=ffk_...
+    VAPID_PUBLIC_KEY=B... VAPID_KEY_ID=main python3 examples/web/server.py
 
-Browsers take service workers and pushes from https and from localhost only. Log-in is a name without
-a password here: put your own in its place.
+Browsers take service workers and pushes from https and from localhost only. Log-in is a name
+without a password here: put your own in its place.
 """
 import http.cookies
 import http.server
@@ -56,7 +56,8 @@ class Site(http.server.BaseHTTPRequestHandler):
         if self.headers.get("Content-Type") != "application/json":
             return self.answer(415)
         try:
-            body = json.loads(self.rfile.read(min(int(self.headers["Content-Length"]), 8192)))
+            length = int(self.headers["Content-Length"])
+            body = json.loads(self.rfile.read(min(max(length, 0), 8192)))
             cookie = http.cookies.SimpleCookie(self.headers.get("Cookie", "")).get("session")
             session = cookie.value if cookie else ""
             if self.path == "/login":
