@@ -176,6 +176,15 @@ test-alerts: ## Ask Prometheus' own tool what the alert rules make of faults, se
 	promtool check rules docker/prometheus/alerts.yaml
 	promtool test rules Tests/Alerts/rules.yaml
 
+.PHONY: test-judges
+test-judges: ## Others' libraries that judge what goes to FCM and to browsers: can each refuse? Then examples/web in Chromium
+	@$(call install,ca-certificates python3 python3-venv chromium dbus-daemon openssl,python3 dbus-daemon openssl)
+	$(call say,"Trying the judges")
+	Tests/Judges/run fcm --self-check
+	Tests/Judges/run webpush --self-check
+	$(call say,"Trying examples/web in Chromium")
+	exec Tests/Web/run $(ARGS)
+
 .PHONY: test-drill
 test-drill: ## Break one thing at a time beside Prometheus: who is told what, how soon? (ARGS='--only NAME', --list)
 	@$(call install,$(run_packages) prometheus,redis-server prometheus curl java)

@@ -11,7 +11,7 @@ struct LayoutRules {
     "IntegrationTests", "FaultTests", "EnduranceTests", "CommandTests", "TidyTests", "Bed",
     "AppleInterfaces", "Checkout", "Fixtures", "ForeignServers", "ThreadSanitizer", "Valgrind",
     "Alerts", "Drill", "MemoryKafka", "MemoryKafkaTests", "MemoryRedis", "MemoryRedisTests",
-    "Lua", "Mutants", "Fuzz", "FuzzTargets", "FuzzTargetsTests",
+    "Lua", "Mutants", "Fuzz", "FuzzTargets", "FuzzTargetsTests", "Judges", "Web",
     "World", "WorldTests", "WorldTool",
   ]
 
