@@ -161,7 +161,7 @@ let rooms: [Target] = [
   room(
     "FCMSimulator",
     ["EventLoop", "HTTP2", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS", "Transport"]),
-  room("SimulatorSupport", ["EventLoop", "JSON", "Text"]),
+  room("SimulatorSupport", ["EventLoop", "HTTP2", "JSON", "Text", "TLS"]),
   room(
     "API",
     [
@@ -451,6 +451,7 @@ let testTargets: [Target] = [
       "APNsSimulator", "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Telemetry",
       "Text", "Threads", "TLS", "Transport",
     ]),
+  tests("SimulatorSupportTests", ["SimulatorSupport", "Text"]),
   tests(
     "FCMSimulatorTests",
     [

@@ -40,6 +40,9 @@ package actor FCMSimulator {
       throw SimulatorError(.badOption, "streams must not be negative, port must be 0…65535")
     }
     let files = try SimulatorFiles.prepare(options)
+    var options = options
+    if options.controlToken.isEmpty { options.controlToken = ControlAccess.makeToken(loop) }
+    try ControlAccess.write(options.controlToken, to: options.directory)
     let account = ServiceAccount(projectID: options.projectID)
     let key: RS256KeyPair
     let listener: Listener
@@ -68,7 +71,8 @@ package actor FCMSimulator {
       to: files.serviceAccount)
     return FCMSimulatorAddress(
       host: options.host, port: listener.port, authorityFile: files.authority,
-      serviceAccountFile: files.serviceAccount, projectID: options.projectID)
+      serviceAccountFile: files.serviceAccount, projectID: options.projectID,
+      controlToken: options.controlToken)
   }
 
   /// Returns the counts of all requests so far.
@@ -91,6 +95,9 @@ package actor FCMSimulator {
   }
 
   package func replaceScript(_ script: FCMSimulatorScript) { service?.replaceScript(script) }
+
+  /// Forgets ledger and numbers.
+  package func reset() { service?.reset() }
 
   /// Closes the listener and every connection and ends the thread; the object is of no use
   /// afterwards.
@@ -123,7 +130,7 @@ package actor FCMSimulator {
   }
 }
 
-/// The port and the files of a running simulator that a sender needs.
+/// The port, files and secrets of a running simulator that a sender needs.
 package struct FCMSimulatorAddress: Sendable {
   package let host: String
   package let port: Int
@@ -132,4 +139,6 @@ package struct FCMSimulatorAddress: Sendable {
   /// The JSON file of the service account, whose `token_uri` is this server's.
   package let serviceAccountFile: String
   package let projectID: String
+  /// The value of `simulator-token` that requests under /simulator/ must send.
+  package let controlToken: String
 }
