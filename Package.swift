@@ -275,12 +275,15 @@ let rooms: [Target] = [
     ]),
   room(
     "Conformance",
-    ["APNsSimulator", "Deliver", "SingleRequests", "Text", "TLS", "Transport"]),
+    [
+      "APNsSimulator", "Deliver", "FCMSimulator", "JSON", "SingleRequests", "Text", "TLS",
+      "Transport",
+    ]),
   room(
     "LocalVerbs",
     [
-      "APNsSimulator", "Benchmarks", "Conformance", "Demo", "LocalStack", "Processes",
-      "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
+      "APNsSimulator", "Benchmarks", "Conformance", "Demo", "FCMSimulator", "LocalStack",
+      "Processes", "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
     ]),
 ]
 
@@ -490,7 +493,9 @@ let testTargets: [Target] = [
     ]),
   tests("PushSupportTests", ["APNs", "PushSupport", "Settings", "Terminal"]),
   tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),
-  tests("LocalVerbsTests", ["APNsSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
+  tests(
+    "LocalVerbsTests",
+    ["APNsSimulator", "FCMSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
   tests(
     "FeedbackTests",
     ["Deliver", "EventLoop", "Feedback", "Fixtures", "Legacy", "TLS", "Transport"]),
@@ -509,8 +514,8 @@ let testTargets: [Target] = [
     "ConformanceTests",
     [
       "APNs",
-      "APNsSimulator", "Conformance", "Deliver", "Model", "Processes", "SingleRequests",
-      "Telemetry",
+      "APNsSimulator", "Conformance", "Deliver", "FCMSimulator", "Model", "Processes",
+      "SingleRequests", "Telemetry", "TLS",
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),

@@ -66,13 +66,20 @@ package actor FCMSimulator {
     }
     self.service = service
     self.listener = listener
+    let endpoint = Endpoint(host: Self.name(options), port: listener.port)
     try SimulatorFiles.write(
-      account, key, tokenURI: "https://\(options.host):\(listener.port)/token",
-      to: files.serviceAccount)
+      account, key, tokenURI: "https://\(endpoint)/token", to: files.serviceAccount)
     return FCMSimulatorAddress(
       host: options.host, port: listener.port, authorityFile: files.authority,
       serviceAccountFile: files.serviceAccount, projectID: options.projectID,
       controlToken: options.controlToken)
+  }
+
+  /// The name by which clients find the token endpoint: that of the certificate where it listens on
+  /// all addresses, which are no address of anybody.
+  private static func name(_ options: FCMSimulatorOptions) -> String {
+    let isAny = ["0.0.0.0", "::"].contains(options.host)
+    return isAny ? options.certificateHosts.first ?? options.host : options.host
   }
 
   /// Returns the counts of all requests so far.
