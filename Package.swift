@@ -208,8 +208,8 @@ let rooms: [Target] = [
   room(
     "Demo",
     [
-      "APNsSimulator", "Devices", "EventLoop", "Keyspace", "LocalStack", "Processes", "Record",
-      "Redis", "ServerProcesses", "Telemetry", "Terminal",
+      "APNsSimulator", "Devices", "EventLoop", "FCMSimulator", "Keyspace", "LocalStack",
+      "Processes", "Record", "Redis", "ServerProcesses", "Telemetry", "Terminal",
     ]),
   room(
     "Assembly",
@@ -434,7 +434,9 @@ let testTargets: [Target] = [
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(
     "LocalStackTests", ["Checkout", "Ingest", "Kafka", "LocalStack", "Processes"]),
-  tests("DemoTests", ["Demo", "LocalStack", "ServerProcesses"]),
+  tests(
+    "DemoTests",
+    ["Demo", "Devices", "LocalStack", "Record", "ServerProcesses", "Terminal", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks"]),
   tests("SettingsTests", ["Checkout", "Processes", "Settings", "Text", "YAML"]),
   tests(
