@@ -526,7 +526,7 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
+      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
       "ServerProcesses", "Terminal", "TLS",
     ]),
   tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),
