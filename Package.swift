@@ -165,7 +165,7 @@ let rooms: [Target] = [
   room(
     "FCMSimulator",
     ["EventLoop", "HTTP2", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS", "Transport"]),
-  room("SimulatorSupport", ["EventLoop", "JSON", "Text"]),
+  room("SimulatorSupport", ["EventLoop", "HTTP2", "JSON", "Text", "TLS"]),
   room(
     "API",
     [
@@ -212,8 +212,8 @@ let rooms: [Target] = [
   room(
     "Demo",
     [
-      "APNsSimulator", "Devices", "EventLoop", "Keyspace", "LocalStack", "Processes", "Record",
-      "Redis", "ServerProcesses", "Telemetry", "Terminal",
+      "APNsSimulator", "Devices", "EventLoop", "FCMSimulator", "Keyspace", "LocalStack",
+      "Processes", "Record", "Redis", "ServerProcesses", "Telemetry", "Terminal",
     ]),
   room(
     "Assembly",
@@ -278,12 +278,15 @@ let rooms: [Target] = [
     ]),
   room(
     "Conformance",
-    ["APNsSimulator", "Deliver", "SingleRequests", "Text", "TLS", "Transport"]),
+    [
+      "APNsSimulator", "Deliver", "FCMSimulator", "JSON", "SingleRequests", "Text", "TLS",
+      "Transport",
+    ]),
   room(
     "LocalVerbs",
     [
-      "APNsSimulator", "Benchmarks", "Conformance", "Demo", "LocalStack", "Processes",
-      "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
+      "APNsSimulator", "Benchmarks", "Conformance", "Demo", "FCMSimulator", "LocalStack",
+      "Processes", "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
     ]),
 ]
 
@@ -436,7 +439,9 @@ let testTargets: [Target] = [
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(
     "LocalStackTests", ["Checkout", "Ingest", "Kafka", "LocalStack", "Processes"]),
-  tests("DemoTests", ["Demo", "LocalStack", "ServerProcesses"]),
+  tests(
+    "DemoTests",
+    ["Demo", "Devices", "LocalStack", "Record", "ServerProcesses", "Terminal", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks"]),
   tests("SettingsTests", ["Checkout", "Processes", "Settings", "Text", "YAML"]),
   tests(
@@ -496,7 +501,9 @@ let testTargets: [Target] = [
     ]),
   tests("PushSupportTests", ["APNs", "PushSupport", "Settings", "Terminal"]),
   tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),
-  tests("LocalVerbsTests", ["APNsSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
+  tests(
+    "LocalVerbsTests",
+    ["APNsSimulator", "FCMSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
   tests(
     "FeedbackTests",
     ["Deliver", "EventLoop", "Feedback", "Fixtures", "Legacy", "TLS", "Transport"]),
@@ -518,8 +525,8 @@ let testTargets: [Target] = [
     "ConformanceTests",
     [
       "APNs",
-      "APNsSimulator", "Conformance", "Deliver", "Model", "Processes", "SingleRequests",
-      "Telemetry",
+      "APNsSimulator", "Conformance", "Deliver", "FCMSimulator", "Model", "Processes",
+      "SingleRequests", "Telemetry", "TLS",
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
@@ -528,7 +535,7 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
+      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
       "ServerProcesses", "Terminal", "TLS",
     ]),
   tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),

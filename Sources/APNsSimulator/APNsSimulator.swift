@@ -1,7 +1,6 @@
 import EventLoop
 import SimulatorSupport
 import TLS
-import Text
 import Transport
 
 /// A faithful, scriptable, fast stand-in for Apple's push service: HTTP/2 over TLS with a
@@ -45,12 +44,8 @@ package actor APNsSimulator {
     let files = try SimulatorFiles.prepare(options)
     var options = options
     options.providerKeys = files.providerKeys
-    if options.controlToken.isEmpty {
-      options.controlToken =
-        Hexadecimal.text(loop.randomNumber(), digits: 16)
-        + Hexadecimal.text(loop.randomNumber(), digits: 16)
-    }
-    try SimulatorFiles.write(controlToken: options.controlToken, options)
+    if options.controlToken.isEmpty { options.controlToken = ControlAccess.makeToken(loop) }
+    try ControlAccess.write(options.controlToken, to: options.directory)
     let service: SimulatorService
     let listener: Listener
     let legacy: LegacyListeners

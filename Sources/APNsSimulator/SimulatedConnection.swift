@@ -243,7 +243,8 @@ extension SimulatedConnection {
     if field == .path && record.pointee.path == .side {
       let path = String(decoding: value, as: UTF8.self)
       sideRequests[slot] =
-        ChannelExchange.isPath(value) ? ChannelExchange(path: path) : ControlRequest(path: path)
+        ChannelExchange.isPath(value)
+        ? ChannelExchange(path: path) : ControlRequest(path: path, service.access)
     }
   }
 }

@@ -87,17 +87,6 @@ struct SimulatorFiles {
   }
 
   /// Beside the certificate, for who may read the directory.
-  static func write(
-    controlToken: String, _ options: APNsSimulatorOptions
-  ) throws(SimulatorError) {
-    do {
-      try ThrowAwayAuthority.write(
-        controlToken, to: options.directory + "/control.token", mode: 0o600)
-    } catch {
-      throw SimulatorError(.cannotStart, "the token cannot be written", cause: "\(error)")
-    }
-  }
-
   private static func providerKey(_ path: String) throws(TLSError) -> ES256Key {
     if let pem = read(path) { return try ES256Key(pem: pem) }
     let key = try ES256Key.generate()

@@ -19,9 +19,8 @@ final class SimulatorService {
   private var channels = BroadcastChannels()
   /// Of the legacy gateway, where there is one.
   let binary = BinaryState()
-  /// Bytes of the control requests that are coming in.
-  var controlBytes = 0
-  private let controlToken: [UInt8]
+  /// Of control requests.
+  let access: ControlAccess
   private(set) var script: SimulatorScript
   private var rules = ScriptRules([])
   private var counters = SimulatorSummary()
@@ -41,7 +40,7 @@ final class SimulatorService {
     tokens = try ProviderTokens(options.providerKeys)
     heads = try AnswerHeads(isDevelopment: options.isDevelopment)
     topics = options.topics.map { Array($0.utf8) }
-    controlToken = Array(options.controlToken.utf8)
+    access = ControlAccess(token: options.controlToken)
     random = SplitMix64(seed: options.seed)
     connections = SimulatorConnections(loop: loop, idleTimeout: options.idleTimeout)
     script = SimulatorScript()
@@ -89,12 +88,6 @@ final class SimulatorService {
     summary.openConnections = connections.count
     summary.providerTokens = tokens.soundCount
     return summary
-  }
-
-  /// In the same time for every wrong one.
-  func isControlToken(_ text: UnsafeRawBufferPointer) -> Bool {
-    guard !controlToken.isEmpty, text.count == controlToken.count else { return false }
-    return zip(text, controlToken).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
   // MARK: Requests
@@ -223,6 +216,29 @@ final class SimulatorService {
 
   /// How long the next answer waits, in nanoseconds.
   func nextDelay() -> UInt64 { random.delay(latency: script.latency, jitter: script.jitter) }
+}
+
+extension SimulatorService: ControlledSimulator {
+  var ledgerCount: Int { ledger.count }
+
+  func appendLedgerEntry(_ position: Int, to output: inout [UInt8]) {
+    let entry = ledger[position]
+    output.append(UInt8(ascii: "\""))
+    ledger.appendToken(of: entry, to: &output)
+    output += "\":{\"requests\":\(entry.requests),\"accepted\":\(entry.accepted),".utf8
+    output += "\"first_us\":\(entry.firstArrival),\"last_status\":\(entry.lastStatus)}".utf8
+  }
+
+  var summaryJSON: JSONValue { summary.json }
+
+  func lastPush(to token: String) -> String? { pushes.json(of: Array(token.lowercased().utf8)) }
+
+  func replaceScript(_ text: [UInt8]) throws(SimulatorError) {
+    let script = text.withUnsafeBytes { bytes in
+      Result { () throws(SimulatorError) in try SimulatorScript.parse(bytes) }
+    }
+    replaceScript(try script.get())
+  }
 }
 
 /// Answers that need more than the connection knows.

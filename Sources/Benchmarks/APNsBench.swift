@@ -119,10 +119,13 @@ struct APNsBench: Bench {
     var outcomes: [Trial: [Outcome]] = [:]
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: 1,
-      simulatorOptions: [
-        "--latency", "\(Self.latencyMilliseconds)ms", "--first-streams", "\(streams)",
-        "--streams", "\(streams)",
-      ], connections: connections)
+      platforms: [
+        .apns(
+          [
+            "--latency", "\(Self.latencyMilliseconds)ms", "--first-streams", "\(streams)",
+            "--streams", "\(streams)",
+          ], connections: connections)
+      ])
     defer { stack.close() }
     for run in 1...options.runs {
       // A worker keeps for an hour what it has learnt of tokens and of Apple.

@@ -21,7 +21,7 @@ package enum BenchSender {
     let ready = try JSONReport(Array((ScratchDirectory.read(file) ?? "").utf8), of: file)
     return try await EventLoop.temporary("bench-sender") {
       (_: isolated LoopActor, loop: EventLoop) async throws(LocalRunError) -> JSONOutput in
-      let simulator = try SimulatorProcess(ready: ready, readyFile: file, loop: loop)
+      let simulator = try SimulatorProcess(.apns, ready: ready, readyFile: file, loop: loop)
       return try await send(count, to: simulator, loop)
     }
   }

@@ -129,7 +129,7 @@ struct WorkerBench: Bench {
   func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
-      simulatorOptions: BenchTraffic.simulatorOptions)
+      platforms: [.apns(BenchTraffic.simulatorOptions)])
     defer { stack.close() }
     let audience = BenchAudience(streamer: Self.streamer, options: options)
     try await audience.seed(stack)
@@ -183,9 +183,12 @@ struct ScaleBench: Bench {
     // With a lane each: four workers with one for each core would measure the cores.
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: 1,
-      simulatorOptions: [
-        "--latency", Self.latency, "--first-streams", Self.streams, "--streams", Self.streams,
-      ], connections: 2)
+      platforms: [
+        .apns(
+          [
+            "--latency", Self.latency, "--first-streams", Self.streams, "--streams", Self.streams,
+          ], connections: 2)
+      ])
     defer { stack.close() }
     let people = SyntheticAudience(followers: Self.followers, seed: 8, topic: LocalStack.app)
     try await options.seeding("\(Figures.grouped(people.followers)) followers", people.followers) {

@@ -51,17 +51,19 @@ package enum BenchTraffic {
   package static func providerTokens(
     _ simulator: SimulatorProcess
   ) throws(LocalRunError) -> ProviderTokenSource {
-    guard let pem = ScratchDirectory.read(simulator.keyFile) else {
-      throw LocalRunError(.failed, "\(simulator.keyFile) cannot be read")
+    let keyFile = try simulator.text("key_file")
+    guard let pem = ScratchDirectory.read(keyFile) else {
+      throw LocalRunError(.failed, "\(keyFile) cannot be read")
     }
     let key: ES256Key
     do {
       key = try ES256Key(pem: pem)
     } catch {
-      throw LocalRunError(.failed, "\(simulator.keyFile): \(error)")
+      throw LocalRunError(.failed, "\(keyFile): \(error)")
     }
     let providerKey = ProviderKey(
-      keyID: simulator.keyID, teamID: simulator.teamID, sign: { try key.sign($0) })
+      keyID: try simulator.text("key_id"), teamID: try simulator.text("team_id"),
+      sign: { try key.sign($0) })
     return ProviderTokenSource(
       key: providerKey, lifetime: .seconds(50 * 60),
       monotonic: { MonotonicClock.nowNanoseconds() })

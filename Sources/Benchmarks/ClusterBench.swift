@@ -70,7 +70,7 @@ struct ClusterBench: Bench {
   ) async throws(LocalRunError) -> Served {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
-      simulatorOptions: BenchTraffic.simulatorOptions, cluster: cluster)
+      platforms: [.apns(BenchTraffic.simulatorOptions)], cluster: cluster)
     defer { stack.close() }
     let audience = BenchAudience(streamer: Self.streamer, options: options)
     try await audience.seed(stack)

@@ -66,7 +66,9 @@ struct FairnessBench: Bench {
   private func measure(latencyMilliseconds: Int) async throws(LocalRunError) -> [Times] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
-      simulatorOptions: latencyMilliseconds == 0 ? [] : ["--latency", "\(latencyMilliseconds)ms"])
+      platforms: [
+        .apns(latencyMilliseconds == 0 ? [] : ["--latency", "\(latencyMilliseconds)ms"])
+      ])
     defer { stack.close() }
     let people = SyntheticAudience(
       followers: Self.giantFollowers, seed: 4, topic: LocalStack.app, userPrefix: "giant-")

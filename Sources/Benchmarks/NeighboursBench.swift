@@ -36,7 +36,8 @@ struct NeighboursBench: Bench {
 
   func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
-      processes, templates: options.templates, lanes: options.lanes, closesSandbox: true)
+      processes, templates: options.templates, lanes: options.lanes,
+      platforms: [.apns(closesSandbox: true)])
     defer { stack.close() }
     try await stack.startWorker()
     var alone: [Double] = []

@@ -44,6 +44,13 @@ package struct ConformanceRow: Sendable {
     self.carried = carried
   }
 
+  func result(_ reply: AppleReply) -> ConformanceResult {
+    let answer = reply.status.map { Self.answer($0, reply.reason) }
+    return ConformanceResult(
+      rule: rule, request: request, answer: answer ?? reply.failure ?? "no answer",
+      expected: expected, isRight: isMet(by: reply))
+  }
+
   /// Whether an answer is the one that it must be.
   package func isMet(by reply: AppleReply) -> Bool {
     guard reply.status == status, reply.reason == reason else { return false }

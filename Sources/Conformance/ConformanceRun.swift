@@ -7,19 +7,6 @@ import Transport
 
 /// Asks a simulator every row of the tables, over the wire, each on a connection of its own.
 package struct ConformanceRun: Sendable {
-  package struct Result: Sendable {
-    package let row: ConformanceRow
-    package let reply: AppleReply
-
-    package var isRight: Bool { row.isMet(by: reply) }
-
-    /// `400 BadTopic`, or why there was none.
-    package var answer: String {
-      guard let status = reply.status else { return reply.failure ?? "no answer" }
-      return ConformanceRow.answer(status, reply.reason)
-    }
-  }
-
   /// The content of the simulator's files for its clients, PEM.
   package struct Files: Sendable {
     package let key: String
@@ -66,8 +53,8 @@ package struct ConformanceRun: Sendable {
   }
 
   /// The simulator has `PushConformance.script` as its script.
-  package func results() async -> [Result] {
-    var results: [Result] = []
+  package func results() async -> [ConformanceResult] {
+    var results: [ConformanceResult] = []
     for row in PushConformance.rows(nowSeconds: nowSeconds) { results.append(await result(row)) }
     let channels = ChannelConformance.Channels(
       storesNothing: await make(.none), storesLast: await make(.last), spare: await make(.none))
@@ -77,8 +64,8 @@ package struct ConformanceRun: Sendable {
     return results
   }
 
-  private func result(_ row: ConformanceRow) async -> Result {
-    Result(row: row, reply: await ask(row))
+  private func result(_ row: ConformanceRow) async -> ConformanceResult {
+    row.result(await ask(row))
   }
 
   /// Empty when none was made, which the rows then find.

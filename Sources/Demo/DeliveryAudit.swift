@@ -1,6 +1,7 @@
 import ServerProcesses
 
-/// Holds the tokens that ought to have been reached against what the simulator saw. The expected
+/// Holds the tokens of one platform that ought to have been reached against what its simulator saw.
+/// The expected
 /// devices are computed again from the audience's seed, so neither Redis nor the worker can talk a
 /// push away.
 package struct DeliveryAudit: Sendable {
@@ -65,6 +66,11 @@ package struct DeliveryAudit: Sendable {
   /// Devices without an outcome. The worker may have given an outcome to a push that it did not
   /// send (expired, cancelled, unrenderable): that many may be missing from the ledger.
   package func lost(outcomesWithoutSending: Int) -> Int {
+    Self.lost(missing: missing, outcomesWithoutSending: outcomesWithoutSending)
+  }
+
+  /// The same of several platforms together.
+  package static func lost(missing: Int, outcomesWithoutSending: Int) -> Int {
     max(0, missing - max(0, outcomesWithoutSending))
   }
 }

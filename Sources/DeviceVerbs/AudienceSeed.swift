@@ -14,13 +14,19 @@ enum AudienceSeed {
   private static let app = Option(
     "app", .text, default: "com.example.live", value: "BUNDLE", help: "The app of their devices")
   private static let environment = Option<EnvironmentChoice>(
-    "environment", .choice(), default: .production, help: "The environment of their devices")
+    "environment", .choice(), default: .production, help: "The environment of Apple devices")
   private static let seed = Option(
     "seed", .integer(in: 0 ... .max), default: 1,
     help: "The seed; another one generates other people")
   private static let deadPrefix = Option(
     "dead-prefix", .text, default: "", value: "HEX",
-    help: "The prefix of dead devices' tokens; without it no device is dead")
+    help: "The prefix of the tokens of dead Apple devices; without it none is dead")
+  private static let androidShare = Option(
+    "android-share", .number(in: 0...1), default: 0, value: "SHARE",
+    help: "The share of devices that are Android's; the others are Apple's")
+  private static let androidDeadPrefix = Option(
+    "android-dead-prefix", .text, default: "", value: "TEXT",
+    help: "The prefix of the tokens of dead Android devices; without it none is dead")
   private static let deadShare = Option(
     "dead-share", .number(in: 0...1), default: 0.02, value: "SHARE",
     help: "The share of devices that are dead")
@@ -41,14 +47,17 @@ enum AudienceSeed {
       same people on every machine.
       """,
     options: [
-      streamer, followers, app, environment, seed, deadPrefix, deadShare, mutedShare, userPrefix,
-      replace,
+      streamer, followers, app, environment, seed, deadPrefix, androidShare, androidDeadPrefix,
+      deadShare, mutedShare, userPrefix, replace,
     ],
     examples: [
       .init("fanfare audience seed --streamer s42", "Generate 100,000 followers"),
       .init(
         "fanfare audience seed --streamer s42 --followers 1M --seed 7 --dead-prefix dead",
         "Generate a million, with 2 % of devices dead: their tokens begin with dead"),
+      .init(
+        "fanfare audience seed --streamer s42 --android-share 0.5",
+        "Generate 100,000, half of whose devices are Android's"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
@@ -83,15 +92,21 @@ enum AudienceSeed {
     let prefix = invocation[deadPrefix].lowercased()
     let problem =
       SyntheticAudience.problem(
-        topic: invocation[app], deadTokenPrefix: prefix, userPrefix: invocation[userPrefix]
+        topic: invocation[app], deadTokenPrefix: prefix,
+        androidDeadPrefix: invocation[androidDeadPrefix], userPrefix: invocation[userPrefix]
       )
       .map { "--\($0.name) \($0.message)" }
       ?? AudienceFollows.problem(streamer: invocation[streamer])
     if let problem { throw CommandFailure(.usage, problem) }
     return SyntheticAudience(
       followers: invocation[followers], seed: UInt64(invocation[seed]), topic: invocation[app],
-      environment: invocation[environment].model,
-      deadTokenPrefix: prefix, deadShare: invocation[deadShare],
+      devices: [
+        SyntheticDevices(
+          invocation[environment].model, share: 1 - invocation[androidShare],
+          deadTokenPrefix: prefix),
+        SyntheticDevices(
+          .fcm, share: invocation[androidShare], deadTokenPrefix: invocation[androidDeadPrefix]),
+      ], deadShare: invocation[deadShare],
       mutedShare: invocation[mutedShare], userPrefix: invocation[userPrefix])
   }
 
@@ -175,6 +190,7 @@ enum AudienceSeed {
       text.add("without devices", totals.withoutDevices, indent: 1)
       text.add("muted", totals.mutedPeople, indent: 1)
       text.add("devices", summary.devices)
+      text.add("Android's", totals.devicesByKind.last ?? 0, indent: 1)
       text.add("of muted people", totals.mutedDevices, indent: 1)
       text.add("dead", totals.deadDevices, note: "of those addressed", indent: 1)
       text.add("shards", summary.shards, note: "generation \(summary.generation)")
@@ -184,7 +200,9 @@ enum AudienceSeed {
     let line: JSONOutput = [
       "streamer": .text(invocation[streamer]), "followers": .integer(summary.followers),
       "without_devices": .integer(totals.withoutDevices), "muted": .integer(totals.mutedPeople),
-      "devices": .integer(summary.devices), "muted_devices": .integer(totals.mutedDevices),
+      "devices": .integer(summary.devices),
+      "android_devices": .integer(totals.devicesByKind.last ?? 0),
+      "muted_devices": .integer(totals.mutedDevices),
       "dead_devices": .integer(totals.deadDevices), "shards": .integer(summary.shards),
       "generation": .integer(summary.generation),
     ]

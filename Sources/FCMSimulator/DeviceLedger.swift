@@ -1,6 +1,8 @@
 /// The counts of each registration token that was asked for: the oracle of tests.
 final class DeviceLedger {
   struct Entry {
+    /// Microseconds since 1970.
+    let firstArrival: Int64
     var requests: UInt32 = 0
     var accepted: UInt32 = 0
     /// 0: no answer with a status yet.
@@ -11,6 +13,8 @@ final class DeviceLedger {
 
   private var places: [[UInt8]: Int] = [:]
   private var entries: [Entry] = []
+  /// In the order of `entries`.
+  private var tokens: [[UInt8]] = []
   /// The last bodies, a ring by their numbers.
   private var bodies: [[UInt8]]
   private var bodyCount = 0
@@ -26,11 +30,23 @@ final class DeviceLedger {
   }
 
   /// The place of a token's entry, which is made when there is none.
-  func place(of token: [UInt8]) -> Int {
+  /// - Parameter arrival: of the request, in microseconds since 1970.
+  func place(of token: [UInt8], arrival: Int64) -> Int {
     if let known = places[token] { return known }
     places[token] = entries.count
-    entries.append(Entry())
+    entries.append(Entry(firstArrival: arrival))
+    tokens.append(token)
     return entries.count - 1
+  }
+
+  func token(at place: Int) -> [UInt8] { tokens[place] }
+
+  func removeAll() {
+    places = [:]
+    entries = []
+    tokens = []
+    bodies = Array(repeating: [], count: bodies.count)
+    bodyCount = 0
   }
 
   func find(_ token: [UInt8]) -> Entry? { places[token].map { entries[$0] } }

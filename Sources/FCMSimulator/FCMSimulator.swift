@@ -40,6 +40,9 @@ package actor FCMSimulator {
       throw SimulatorError(.badOption, "streams must not be negative, port must be 0…65535")
     }
     let files = try SimulatorFiles.prepare(options)
+    var options = options
+    if options.controlToken.isEmpty { options.controlToken = ControlAccess.makeToken(loop) }
+    try ControlAccess.write(options.controlToken, to: options.directory)
     let account = ServiceAccount(projectID: options.projectID)
     let key: RS256KeyPair
     let listener: Listener
@@ -63,12 +66,20 @@ package actor FCMSimulator {
     }
     self.service = service
     self.listener = listener
+    let endpoint = Endpoint(host: Self.name(options), port: listener.port)
     try SimulatorFiles.write(
-      account, key, tokenURI: "https://\(options.host):\(listener.port)/token",
-      to: files.serviceAccount)
+      account, key, tokenURI: "https://\(endpoint)/token", to: files.serviceAccount)
     return FCMSimulatorAddress(
       host: options.host, port: listener.port, authorityFile: files.authority,
-      serviceAccountFile: files.serviceAccount, projectID: options.projectID)
+      serviceAccountFile: files.serviceAccount, projectID: options.projectID,
+      controlToken: options.controlToken)
+  }
+
+  /// The name by which clients find the token endpoint: that of the certificate where it listens on
+  /// all addresses, which are no address of anybody.
+  private static func name(_ options: FCMSimulatorOptions) -> String {
+    let isAny = ["0.0.0.0", "::"].contains(options.host)
+    return isAny ? options.certificateHosts.first ?? options.host : options.host
   }
 
   /// Returns the counts of all requests so far.
@@ -91,6 +102,9 @@ package actor FCMSimulator {
   }
 
   package func replaceScript(_ script: FCMSimulatorScript) { service?.replaceScript(script) }
+
+  /// Forgets ledger and numbers.
+  package func reset() { service?.reset() }
 
   /// Closes the listener and every connection and ends the thread; the object is of no use
   /// afterwards.
@@ -123,7 +137,7 @@ package actor FCMSimulator {
   }
 }
 
-/// The port and the files of a running simulator that a sender needs.
+/// The port, files and secrets of a running simulator that a sender needs.
 package struct FCMSimulatorAddress: Sendable {
   package let host: String
   package let port: Int
@@ -132,4 +146,6 @@ package struct FCMSimulatorAddress: Sendable {
   /// The JSON file of the service account, whose `token_uri` is this server's.
   package let serviceAccountFile: String
   package let projectID: String
+  /// The value of `simulator-token` that requests under /simulator/ must send.
+  package let controlToken: String
 }

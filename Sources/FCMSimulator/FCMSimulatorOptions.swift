@@ -31,7 +31,10 @@ package struct FCMSimulatorOptions: Sendable {
   /// A connection that has sent nothing for so long is closed. Observed at Google: three minutes
   /// (firebase-admin-java #1028).
   package var idleTimeout: Duration = .seconds(180)
-  /// The bodies of so many of the last requests are kept for tests.
+  /// The token that requests under /simulator/ must show. `FCMSimulator.start` makes one up when
+  /// it is empty.
+  package var controlToken = ""
+  /// The bodies of so many of the last requests are kept for whoever looks.
   package var keptBodies = 4096
   /// Microseconds since 1970.
   package var clock: @Sendable () -> Int64 = { WallClock.nowMicroseconds() }

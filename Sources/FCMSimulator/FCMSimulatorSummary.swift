@@ -36,6 +36,18 @@ package struct FCMSimulatorSummary: Sendable, Equatable {
 
   package init() {}
 
+  package var rejected: Int { requests - accepted - validated - unanswered - resets }
+
+  /// One line for the end of a run.
+  package var line: String {
+    let codes = byErrorCode.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+    let refused = codes.isEmpty ? "" : " (" + codes.joined(separator: ", ") + ")"
+    return "\(requests) requests for \(tokens) tokens: \(accepted) accepted, "
+      + "\(rejected) rejected\(refused), \(unanswered) unanswered, \(resets) reset; "
+      + "\(duplicates) duplicates; \(accessTokensIssued) access tokens; "
+      + "\(connections) connections"
+  }
+
   package var json: JSONValue {
     func counts(_ table: some Sequence<(String, Int)>) -> JSONValue {
       .object(JSONObject(table.map { ($0.0, .integer(Int64($0.1))) }))

@@ -4,11 +4,12 @@ final class OpenRequest {
   /// Far over every message that is in order.
   private static let maximumBodyBytes = 64 << 10
 
-  enum Path { case unknown, send, otherProject, token }
+  enum Path { case unknown, send, otherProject, token, control }
 
   var stream: Int32 = 0
   var path = Path.unknown
   var isPost = false
+  var isGet = false
   var isForm = false
   var hasAuthorization = false
   /// Of its access token in `AccessTokens.issued`.
@@ -23,6 +24,7 @@ final class OpenRequest {
     self.stream = stream
     path = .unknown
     isPost = false
+    isGet = false
     isForm = false
     hasAuthorization = false
     bearer = nil

@@ -17,6 +17,7 @@ final class SimulatedConnection: SimulatorConnection {
   private var session: HTTP2ServerSession?
   /// By slot.
   private var requests: [OpenRequest] = []
+  private var controls: [Int: ControlRequest] = [:]
   private var limit: StreamLimit
   /// The access token that the last request came with: it is long, and most bring the same.
   private var lastAuthorization: [UInt8] = []
@@ -112,6 +113,10 @@ final class SimulatedConnection: SimulatorConnection {
   private func ended(_ slot: Int) {
     let request = requests[slot]
     guard !request.isRefused else { return }
+    if let control = controls[slot], let session {
+      return control.answer(
+        service, session, slot: slot, isGet: request.isGet, isPost: request.isPost)
+    }
     if request.path == .token && request.isPost { return exchange(slot) }
     messageCount += 1
     let stream = request.stream
@@ -171,10 +176,17 @@ extension SimulatedConnection {
     while let heard = session.nextHeard() {
       switch heard {
       case .began(let slot, let stream): began(slot, stream)
-      case .field(let slot, let name, let value): take(requests[slot], name, value)
-      case .body(let slot, let bytes): requests[slot].append(bytes)
+      case .field(let slot, let name, let value): take(slot, name, value)
+      case .body(let slot, let bytes):
+        if let control = controls[slot] {
+          control.append(bytes)
+        } else {
+          requests[slot].append(bytes)
+        }
       case .ended(let slot): ended(slot)
-      case .closed(let slot, _): if !requests[slot].isRefused { limit.closed() }
+      case .closed(let slot, _):
+        if !controls.isEmpty { controls.removeValue(forKey: slot)?.forget() }
+        if !requests[slot].isRefused { limit.closed() }
       }
     }
   }
@@ -198,12 +210,19 @@ extension SimulatedConnection {
   }
 
   private func take(
-    _ request: OpenRequest, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    _ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) {
+    let request = requests[slot]
+    if request.path == .control { controls[slot]?.take(name, value) }
     switch name.count {
-    case 5 where name.elementsEqual(":path".utf8): request.path = path(value)
+    case 5 where name.elementsEqual(":path".utf8):
+      request.path = path(value)
+      guard request.path == .control, !request.isRefused else { return }
+      controls[slot] = ControlRequest(
+        path: String(decoding: value, as: UTF8.self), service.access)
     case 7 where name.elementsEqual(":method".utf8):
       request.isPost = value.elementsEqual("POST".utf8)
+      request.isGet = value.elementsEqual("GET".utf8)
     case 12 where name.elementsEqual("content-type".utf8):
       request.isForm = value.starts(with: "application/x-www-form-urlencoded".utf8)
     case 13 where name.elementsEqual("authorization".utf8):
@@ -217,6 +236,7 @@ extension SimulatedConnection {
     let path = value.prefix { $0 != UInt8(ascii: "?") }
     if service.sendPaths.contains(where: path.elementsEqual) { return .send }
     if path.elementsEqual("/token".utf8) { return .token }
+    if ControlRequest.isPath(value) { return .control }
     let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard parts.count == 5, parts[1].elementsEqual("v1".utf8),
       parts[2].elementsEqual("projects".utf8), parts[4].elementsEqual("messages:send".utf8)

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP2
+import JSON
 import SimulatorSupport
 import Text
 
@@ -21,6 +22,8 @@ final class SimulatorService {
   private var random: SplitMix64
   private var quota = TokenBucket(tokens: .infinity)
   let connections: SimulatorConnections<SimulatedConnection>
+  /// Of control requests.
+  let access: ControlAccess
 
   init(
     _ options: FCMSimulatorOptions, _ tokens: AccessTokens, loop: EventLoop,
@@ -32,6 +35,7 @@ final class SimulatorService {
     self.log = log
     heads = try AnswerHeads()
     ledger = DeviceLedger(keptBodies: options.keptBodies)
+    access = ControlAccess(token: options.controlToken)
     random = SplitMix64(seed: options.seed)
     connections = SimulatorConnections(loop: loop, idleTimeout: options.idleTimeout)
     sendPaths = [options.projectID, options.projectNumber].map {
@@ -59,6 +63,13 @@ final class SimulatorService {
     quota = TokenBucket(tokens: .infinity)
     rules = ScriptRules(new.rules.map { ($0.tokens, $0.prefix) })
     for connection in connections.all { connection.scriptChanged() }
+  }
+
+  /// Forgets tokens and numbers; connections, access tokens and script stay.
+  func reset() {
+    ledger.removeAll()
+    counters = FCMSimulatorSummary()
+    counters.connections = connections.count
   }
 
   var summary: FCMSimulatorSummary {
@@ -106,7 +117,7 @@ final class SimulatorService {
       let message = try judge(request, nowSeconds: arrival / 1_000_000)
       var tries: UInt32 = 0
       if let device = message.device {
-        let found = ledger.place(of: device)
+        let found = ledger.place(of: device, arrival: arrival)
         tries = ledger[found].requests
         ledger[found].requests = tries &+ 1
         ledger.keep(request.body, at: found)
@@ -206,6 +217,33 @@ final class SimulatorService {
 
   /// How long the next answer waits, in nanoseconds.
   func nextDelay() -> UInt64 { random.delay(latency: script.latency, jitter: script.jitter) }
+}
+
+extension SimulatorService: ControlledSimulator {
+  var ledgerCount: Int { ledger.count }
+
+  /// Tokens that the rules take need no escapes in JSON.
+  func appendLedgerEntry(_ position: Int, to output: inout [UInt8]) {
+    let entry = ledger[position]
+    output.append(UInt8(ascii: "\""))
+    output += ledger.token(at: position)
+    output += "\":{\"requests\":\(entry.requests),\"accepted\":\(entry.accepted),".utf8
+    output += "\"first_us\":\(entry.firstArrival),\"last_status\":\(entry.lastStatus)}".utf8
+  }
+
+  var summaryJSON: JSONValue { summary.json }
+
+  /// The body stands in it as it came: the rules have found it to be JSON.
+  func lastPush(to token: String) -> String? {
+    let name = Array(token.utf8)
+    guard let entry = ledger.find(name), let body = ledger.body(of: name) else { return nil }
+    return "{\"token\":\(JSONString.quoted(token)),\"status\":\(entry.lastStatus),"
+      + "\"request\":\(String(decoding: body, as: UTF8.self))}"
+  }
+
+  func replaceScript(_ text: [UInt8]) throws(SimulatorError) {
+    replaceScript(try FCMSimulatorScript.parse(text))
+  }
 }
 
 extension OAuthAnswer {

@@ -11,7 +11,7 @@ import Terminal
 import Text
 
 /// A worker and everything that it needs around it, on this machine: redis-server, the embedded
-/// Kafka broker, the simulator. Confined to the loop of its processes.
+/// Kafka broker, a simulator of each platform. Confined to the loop of its processes.
 package final class LocalStack {
   /// The app that the devices belong to.
   package static let app = "com.example.live"
@@ -24,7 +24,8 @@ package final class LocalStack {
   private static let warmUpTopic = "fanfare.warm-up"
 
   package let processes: ChildProcesses
-  package let simulator: SimulatorProcess
+  /// In the order of the platforms that it was started with; at least one.
+  package let simulators: [SimulatorProcess]
   package let redis: RedisClient
   package let keyspace = Keyspace()
   package let redisOptions: RedisOptions
@@ -39,18 +40,21 @@ package final class LocalStack {
 
   private init(
     processes: ChildProcesses, redisOptions: RedisOptions, redisProcesses: [Int32],
-    bootstrapServers: String, simulator: SimulatorProcess,
-    templates: String, lanes: Int, closesSandbox: Bool, connections: Int?
+    bootstrapServers: String, platforms: [LocalPlatform], simulators: [SimulatorProcess],
+    templates: String, lanes: Int
   ) throws(LocalRunError) {
     self.processes = processes
     self.redisOptions = redisOptions
     self.redisProcesses = redisProcesses
     self.bootstrapServers = bootstrapServers
-    self.simulator = simulator
+    self.simulators = simulators
+    var sections: [String] = []
+    for (platform, simulator) in zip(platforms, simulators) {
+      sections.append(try platform.section(simulator))
+    }
     let file = WorkerFile(
-      bootstrapServers: bootstrapServers, redis: redisOptions, simulator: simulator,
-      templates: templates, lanes: lanes, closesSandbox: closesSandbox,
-      connections: connections)
+      bootstrapServers: bootstrapServers, redis: redisOptions, platforms: sections,
+      templates: templates, lanes: lanes)
     configuration = try processes.directory.write(file.text, to: "fanfare.yaml")
     redis = RedisClient(options: redisOptions, loop: processes.loop, log: { _ in })
     record = RecordStage(redis: redis, keyspace: keyspace)
@@ -68,14 +72,13 @@ package final class LocalStack {
 
   /// Starts everything but the worker.
   /// - Parameters:
+  ///   - platforms: those that the worker sends to, each with a simulator of its own.
   ///   - kafka: in place of an embedded broker; nobody else may use its topics.
   ///   - cluster: in place of a redis-server.
-  ///   - closesSandbox: the worker's sandbox is an address where nobody listens.
-  ///   - connections: of a lane to each server, always; nil: as many as it needs.
   package static func start(
-    _ processes: ChildProcesses, templates: String, lanes: Int, simulatorOptions: [String] = [],
-    kafka: RealKafka? = nil, cluster: RedisClusterProcess? = nil, closesSandbox: Bool = false,
-    connections: Int? = nil
+    _ processes: ChildProcesses, templates: String, lanes: Int,
+    platforms: [LocalPlatform] = [.apns()], kafka: RealKafka? = nil,
+    cluster: RedisClusterProcess? = nil
   ) async throws(LocalRunError) -> LocalStack {
     var options = RedisOptions(commandTimeout: .seconds(30))
     var servers: [Int32] = []
@@ -94,14 +97,22 @@ package final class LocalStack {
     } else {
       broker = try await LocalServers.broker(processes)
     }
-    let simulator = try await LocalServers.simulator(processes, options: simulatorOptions)
+    var simulators: [SimulatorProcess] = []
+    for platform in platforms {
+      simulators.append(
+        try await LocalServers.simulator(
+          of: platform.service, processes, options: platform.simulatorFlags))
+    }
     let stack = try LocalStack(
       processes: processes, redisOptions: options, redisProcesses: servers,
-      bootstrapServers: broker, simulator: simulator, templates: templates, lanes: lanes,
-      closesSandbox: closesSandbox, connections: connections)
+      bootstrapServers: broker, platforms: platforms, simulators: simulators,
+      templates: templates, lanes: lanes)
     try await stack.warmUp()
     return stack
   }
+
+  /// That of the first platform.
+  package var simulator: SimulatorProcess { simulators[0] }
 
   private static func makeTopics(_ kafka: RealKafka) throws(LocalRunError) {
     do {
@@ -275,70 +286,5 @@ extension LocalStack {
       throw LocalRunError(.unavailable, "\(error)")
     }
     progress(followers)
-  }
-}
-
-/// The configuration of a worker that speaks to our own servers: what somebody would write for
-/// theirs, with the addresses of a run in it.
-package struct WorkerFile {
-  package let bootstrapServers: String
-  package let redis: RedisOptions
-  package let simulator: SimulatorProcess
-  package let templates: String
-  /// 0: one for each core.
-  package let lanes: Int
-  /// The sandbox is an address where nobody listens.
-  package var closesSandbox = false
-  /// A lane has so many to each server, and no others under load; nil: what comes by default.
-  package var connections: Int?
-
-  /// A real broker answers a waiting fetch as soon as there is something to read. The embedded one
-  /// looks again only when the wait is over, so the wait must be short for an event to be read at
-  /// once.
-  private static let fetchWait = "5ms"
-
-  private static let drainTimeout = "2s"
-  /// The least of the privileged ports; nobody listens there.
-  private static let closedPort = 1
-
-  private var redisText: String {
-    guard !redis.clusterNodes.isEmpty else { return "  host: \(redis.host)\n  port: \(redis.port)" }
-    let nodes = redis.clusterNodes.map { "\"\($0)\"" }.joined(separator: ", ")
-    return "  cluster: [\(nodes)]"
-  }
-
-  private var connectionsText: String {
-    connections.map {
-      "  connections_per_lane: \($0)\n  connections_per_lane_maximum: \($0)"
-    } ?? ""
-  }
-
-  package var text: String {
-    func quoted(_ text: String) -> String { JSONOutput.text(text).serialized() }
-    let host = quoted(simulator.endpoint.host)
-    let port = simulator.endpoint.port
-    return """
-      kafka:
-        bootstrap_servers: [\(quoted(bootstrapServers))]
-        fetch_wait_maximum: \(Self.fetchWait)
-      redis:
-      \(redisText)
-      audience:
-        plain_set_key: "\(LocalStack.plainSetPrefix){streamer}"
-      templates:
-        directory: \(quoted(templates))
-      apns:
-        production: { host: \(host), port: \(port) }
-        sandbox: { host: \(host), port: \(closesSandbox ? Self.closedPort : port) }
-        ca_file: \(quoted(simulator.caFile))
-        key_file: \(quoted(simulator.keyFile))
-        key_id: \(quoted(simulator.keyID))
-        team_id: \(quoted(simulator.teamID))
-      \(connectionsText)
-      lanes:
-        count: \(lanes)
-        drain_timeout: \(Self.drainTimeout)
-
-      """
   }
 }

@@ -1,30 +1,32 @@
-import APNsSimulator
 import Conformance
 import Telemetry
 import Terminal
 import VerbSupport
 
-/// Apple's push service as a process of our own.
+/// The push service of a platform as a process of our own.
 package enum SimulatorVerb {
   private static let selfTest = Option(
     flag: "self-test",
-    help: "Test each of Apple's rules, print rule, request and answer, and exit")
+    help: "Test each of the platform's rules, print rule, request and answer, and exit")
 
   package static let verb = Verb(
-    "simulator", summary: "Run a simulator of Apple's push service",
+    "simulator", summary: "Run a simulator of Apple's push service, or of FCM",
     discussion: """
       Serves HTTP/2 over TLS with a certificate that it creates, checks and answers requests as \
-      Apple does, and produces faults on request. It writes the certificate, its authority and the \
-      provider key to the directory. When it is ready, it prints one line of JSON with what a \
-      worker needs: host, port, ca_file, key_file, key_id, team_id and control_token, and \
-      binary_port and feedback_port if you asked for the legacy interface. Without --public-key it \
-      creates the provider key too.
+      the real service does, and produces faults on request. With --platform fcm it is Firebase \
+      Cloud Messaging (HTTP v1) and Google's token endpoint. It writes the certificate, its \
+      authority and the credentials for its clients to the directory: a provider key, or the file \
+      of a service account. When it is ready, it prints one line of JSON with what a worker needs: \
+      host, port, ca_file and control_token; key_file, key_id and team_id, and binary_port and \
+      feedback_port if you asked for the legacy interface; with fcm service_account_file and \
+      project_id. Without --public-key it creates the provider key too.
 
       GET /simulator/ledger shows how often each token was requested and accepted, \
-      /simulator/pushes?token=HEX the last push to a token, and /simulator/summary the totals. \
+      /simulator/pushes?token=TOKEN the last push to a token, and /simulator/summary the totals. \
       POST /simulator/script replaces the script, and /simulator/reset clears all records. These \
       requests need the header simulator-token with the content of the file control.token in the \
-      directory. Tokens that begin with fa4efa4e choose their own answer (docs/simulator.md).
+      directory. Tokens that begin with fa4efa4e, or with fcm with fault:, choose their own answer \
+      (docs/simulator.md).
 
       It runs until SIGTERM or SIGINT, and then prints a summary on standard error.
       """,
@@ -38,6 +40,9 @@ package enum SimulatorVerb {
         "fanfare simulator --directory /tmp/apns --answer dead=410 --goaway-after 1000",
         "Answer 410 for tokens that begin with dead, and end connections after 1,000 requests"),
       .init(
+        "fanfare simulator --platform fcm --directory /tmp/fcm --answer dead=unregistered",
+        "Simulate FCM, to which tokens that begin with dead are unregistered"),
+      .init(
         "curl -s --cacert /tmp/apns/ca.pem -H \"simulator-token: $(cat /tmp/apns/control.token)\" "
           + "https://127.0.0.1:2197/simulator/summary",
         "Show what has arrived so far"),
@@ -50,104 +55,34 @@ package enum SimulatorVerb {
     _ invocation: Invocation
   ) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()
-    let options = try SimulatorFlags.options(invocation)
-    guard !invocation[selfTest] else { return try await SelfTest.run(options, invocation) }
+    let platform = try SimulatorFlags.platform(invocation)
+    guard !invocation[selfTest] else {
+      return tell(try await platform.test(invocation), invocation)
+    }
     let signals = StopSignals.catchAll()
     let log = Log(LogOptions(format: .automatic()))
-    let simulator = APNsSimulator(options: options) { log.info($0) }
-    let address: APNsSimulatorAddress
-    do {
-      address = try await simulator.start()
-    } catch {
-      throw CommandFailure(error.code == .cannotStart ? .failed : .usage, error.description)
-    }
-    invocation.output.line(ready(address).serialized())
+    let simulator = try await platform.start(invocation) { log.info($0) }
+    invocation.output.line(simulator.ready.serialized())
     if invocation.errors.capabilities.isTerminal {
       invocation.errors.line(
-        "The simulator is at https://\(address.host):\(address.port); Ctrl-C ends it. For a worker:"
-      )
-      for setting in workerSettings(address) { invocation.errors.line("  --set \(setting)") }
+        "The simulator is at \(simulator.url); Ctrl-C ends it. For a worker:")
+      for setting in simulator.settings { invocation.errors.line("  --set \(setting)") }
     }
     await signals.wait()
-    let summary = await simulator.stop()
-    invocation.errors.line("simulator: \(summary.line)")
+    invocation.errors.line("simulator: \(await simulator.stop())")
     log.flush()
     return .ok
   }
 
-  private static func ready(_ address: APNsSimulatorAddress) -> JSONOutput {
-    [
-      "host": .text(address.host), "port": .integer(address.port),
-      "binary_port": address.binaryPort.map { .integer($0) } ?? .null,
-      "feedback_port": address.feedbackPort.map { .integer($0) } ?? .null,
-      "ca_file": .text(address.authorityFile),
-      "key_file": address.providerKeyFile.map { .text($0) } ?? .null,
-      "certificate_file": .text(address.clientCertificateFile),
-      "key_id": .text(address.keyID), "team_id": .text(address.teamID),
-      "control_token": .text(address.controlToken),
-    ]
-  }
-
-  private static func workerSettings(_ address: APNsSimulatorAddress) -> [String] {
-    var settings: [String] = []
-    for server in ["production", "sandbox"] {
-      settings.append("apns.\(server).host=\(address.host)")
-      settings.append("apns.\(server).port=\(address.port)")
-    }
-    settings.append("apns.ca_file=\(address.authorityFile)")
-    if let file = address.providerKeyFile { settings.append("apns.key_file=\(file)") }
-    return settings + ["apns.key_id=\(address.keyID)", "apns.team_id=\(address.teamID)"]
-  }
-}
-
-/// Whether a simulator answers each of Apple's rules as it must: rule, request, answer.
-enum SelfTest {
-  /// - Parameter options: of the simulator; it gets a script of its own.
-  static func run(
-    _ options: APNsSimulatorOptions, _ invocation: Invocation
-  ) async throws(CommandFailure) -> ExitCode {
-    var options = options
-    options.script = PushConformance.script
-    let simulator = APNsSimulator(options: options, log: { _ in })
-    let outcome: Result<[ConformanceRun.Result], CommandFailure>
-    do {
-      outcome = .success(
-        try await results(of: simulator, nowSeconds: invocation.nowMilliseconds / 1_000))
-    } catch let failure as CommandFailure {
-      outcome = .failure(failure)
-    } catch {
-      outcome = .failure(CommandFailure(.failed, "\(error)"))
-    }
-    await simulator.stop()
-    return tell(try outcome.get(), invocation)
-  }
-
-  private static func results(
-    of simulator: APNsSimulator, nowSeconds: Int64
-  ) async throws -> [ConformanceRun.Result] {
-    let address = try await simulator.start()
-    guard let keyFile = address.providerKeyFile else {
-      throw CommandFailure(.usage, "--self-test signs with a key of its own: no --public-key")
-    }
-    func text(_ path: String) throws(CommandFailure) -> String {
-      try CommandFile.read(path, maximumBytes: 64 << 10).text
-    }
-    let files = ConformanceRun.Files(
-      key: try text(keyFile), certificate: try text(address.clientCertificateFile),
-      misplacedCertificate: try text(address.misplacedCertificateFile))
-    let run = try ConformanceRun(address, files, nowSeconds: nowSeconds)
-    return await run.results()
-  }
-
   private static func tell(
-    _ results: [ConformanceRun.Result], _ invocation: Invocation
+    _ results: [ConformanceResult], _ invocation: Invocation
   ) -> ExitCode {
     var table = Table([.init("Rule"), .init("Request"), .init("Answer"), .init("")])
     for result in results {
-      let request = result.row.request
+      let request = result.request
       table.add([
-        result.row.rule, "\(request.method) \(TextLayout.truncated(request.path, to: 48))",
-        result.answer, result.isRight ? "ok" : "must be \(result.row.expected)",
+        result.rule, "\(request.method) \(TextLayout.truncated(request.path, to: 48))",
+        result.answer, result.isRight ? "ok" : "must be \(result.expected)",
       ])
     }
     table.write(to: invocation.output)

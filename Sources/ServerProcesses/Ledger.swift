@@ -1,21 +1,16 @@
+import TLS
 import Text
 
 /// Every token that the simulator was asked for.
 package struct Ledger: Sendable {
   private var entries: [TokenKey: LedgerEntry] = [:]
-  /// Tokens that are not of the usual size; none of ours are.
-  private(set) var unusual = 0
 
   package init() {}
 
-  package var count: Int { entries.count + unusual }
+  package var count: Int { entries.count }
 
   package mutating func add(_ token: String, _ entry: LedgerEntry) {
-    guard let key = TokenKey(token) else {
-      unusual += 1
-      return
-    }
-    entries[key] = entry
+    entries[TokenKey(of: token)] = entry
   }
 
   package subscript(token: TokenKey) -> LedgerEntry? { entries[token] }
@@ -40,13 +35,15 @@ package struct LedgerEntry: Sendable, Equatable {
     self.lastStatus = lastStatus
   }
 
-  /// Whether the last answer is Apple's final word: a refusal that no second try would change.
+  /// Whether the last answer is final: a refusal that no second try would change. FCM answers 401
+  /// when an access token has ended, and the push is sent again with another.
   package var isRefusedForGood: Bool {
-    (400...499).contains(lastStatus) && lastStatus != 429
+    (400...499).contains(lastStatus) && lastStatus != 429 && lastStatus != 401
   }
 }
 
-/// A device token of the usual size as a dictionary's key: 32 bytes, nothing allocated.
+/// A device token as a dictionary's key: 32 bytes, nothing allocated. They are the token itself
+/// where it has Apple's usual size, and the SHA-256 of any other.
 package struct TokenKey: Sendable, Hashable {
   private let words: InlineWords
 
@@ -55,6 +52,19 @@ package struct TokenKey: Sendable, Hashable {
     var second: UInt64 = 0
     var third: UInt64 = 0
     var fourth: UInt64 = 0
+  }
+
+  /// Of a token of any platform.
+  package init(of token: String) {
+    if let usual = TokenKey(token) {
+      self = usual
+      return
+    }
+    var words: [UInt64] = [0, 0, 0, 0]
+    for (index, byte) in SecretDigest(of: Array(token.utf8)).bytes.enumerated() {
+      words[index / 8] = words[index / 8] << 8 | UInt64(byte)
+    }
+    self.words = InlineWords(first: words[0], second: words[1], third: words[2], fourth: words[3])
   }
 
   /// Nil unless `digits` are 64 hex digits, either case.

@@ -64,13 +64,16 @@ package enum LocalServers {
   }
 
   package static func simulator(
-    _ processes: ChildProcesses, options: [String] = []
+    of service: SimulatedService = .apns, _ processes: ChildProcesses, options: [String] = []
   ) async throws(LocalRunError) -> SimulatorProcess {
-    let directory = processes.directory.file("apns")
     let process = try processes.start(
-      "simulator", [Executable.own, "simulator", "--directory", directory] + options)
+      "simulator-\(service.name)",
+      [
+        Executable.own, "simulator", "--platform", service.name, "--directory",
+        processes.directory.file(service.name),
+      ] + options)
     return try SimulatorProcess(
-      ready: await processes.readyLine(of: process), readyFile: process.outputFile,
+      service, ready: await processes.readyLine(of: process), readyFile: process.outputFile,
       loop: processes.loop)
   }
 

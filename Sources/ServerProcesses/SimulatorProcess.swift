@@ -7,13 +7,24 @@ import Terminal
 import Text
 import Transport
 
+/// A push service that `fanfare simulator` stands in for.
+package struct SimulatedService: Sendable {
+  /// The value of `--platform`; also the name of the simulator's directory.
+  package let name: String
+  /// The member of its summary that counts refusals by reason.
+  let refusals: String
+
+  package static let apns = SimulatedService(name: "apns", refusals: "by_reason")
+  /// Refusals without an error code are under `none`.
+  package static let fcm = SimulatedService(name: "fcm", refusals: "by_error_code")
+}
+
 /// A simulator that runs as a child: where it is, and what it has seen.
 package struct SimulatorProcess: Sendable {
+  package let service: SimulatedService
   package let endpoint: Endpoint
   package let caFile: String
-  package let keyFile: String
-  package let keyID: String
-  package let teamID: String
+  private let ready: JSONReport
   private let controlToken: String
   package let trust: TLSClientContext
   /// The line that it printed when it was ready, for other processes.
@@ -26,13 +37,14 @@ package struct SimulatorProcess: Sendable {
   /// - Parameters:
   ///   - ready: the line that it prints when it is ready.
   ///   - readyFile: where that line stands.
-  package init(ready: JSONReport, readyFile: String, loop: EventLoop) throws(LocalRunError) {
+  package init(
+    _ service: SimulatedService, ready: JSONReport, readyFile: String, loop: EventLoop
+  ) throws(LocalRunError) {
+    self.service = service
+    self.ready = ready
     self.readyFile = readyFile
     endpoint = Endpoint(host: try ready.text("host"), port: try ready.integer("port"))
     caFile = try ready.text("ca_file")
-    keyFile = try ready.text("key_file")
-    keyID = try ready.text("key_id")
-    teamID = try ready.text("team_id")
     controlToken = try ready.text("control_token")
     self.loop = loop
     do {
@@ -41,6 +53,9 @@ package struct SimulatorProcess: Sendable {
       throw LocalRunError(.failed, "the simulator's \(caFile) cannot be used: \(error)")
     }
   }
+
+  /// A text of the line that it printed when it was ready: what its own service needs.
+  package func text(_ name: String) throws(LocalRunError) -> String { try ready.text(name) }
 
   package func totals() async throws(LocalRunError) -> LedgerTotals {
     let report = try await get("/simulator/summary")
@@ -51,7 +66,7 @@ package struct SimulatorProcess: Sendable {
     totals.firstArrival = Int64(try report.integer("first_arrival_us"))
     totals.lastArrival = Int64(try report.integer("last_arrival_us"))
     totals.connections = try report.integer("connections")
-    for member in try report.object("by_reason").members {
+    for member in try report.object(service.refusals).members {
       totals.refusals[member.name] = member.value.integer.map { Int($0) } ?? 0
     }
     return totals
@@ -123,6 +138,20 @@ package struct LedgerTotals: Sendable, Equatable {
   package var connections = 0
 
   package init() {}
+
+  /// Those of several simulators together.
+  package static func + (left: LedgerTotals, right: LedgerTotals) -> LedgerTotals {
+    var sum = left
+    sum.requests += right.requests
+    sum.accepted += right.accepted
+    sum.refusals.merge(right.refusals, uniquingKeysWith: +)
+    sum.tokens += right.tokens
+    let arrivals = [left.firstArrival, right.firstArrival].filter { $0 > 0 }
+    sum.firstArrival = arrivals.min() ?? 0
+    sum.lastArrival = max(left.lastArrival, right.lastArrival)
+    sum.connections += right.connections
+    return sum
+  }
 }
 
 /// One request to a running simulator over a connection of its own, for checks: rare, so nothing

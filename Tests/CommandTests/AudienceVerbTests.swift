@@ -107,6 +107,20 @@ import Testing
     #expect(try run("seed", "--streamer", "s2", "--followers", "20").code == 0)
   }
 
+  @Test func seedGivesAShareOfTheDevicesToAndroid() throws {
+    let outcome = try run(
+      "seed", "--streamer", "s1", "--followers", "20", "--android-share", "1", "--dead-share", "1",
+      "--android-dead-prefix", "fault:0:unregistered:", "--muted-share", "0")
+    #expect(outcome.code == 0 && outcome.text.contains("Android's"), "\(outcome.text)")
+    let members = try (0..<20).flatMap {
+      try redis.cli("SMEMBERS", "ffd:{u:made-up-\($0)}:bindings").split(separator: "\n")
+    }
+    #expect(members.count > 10)
+    #expect(members.allSatisfy { $0.hasPrefix("fcm:com.example.live:fault:0:unregistered:") })
+    let refused = try run("seed", "--streamer", "s2", "--android-dead-prefix", "a b")
+    #expect(refused.code == 64 && refused.text.contains("--android-dead-prefix"))
+  }
+
   @Test func seedDoesNotHideAPlainSet() throws {
     try follow("followers:s1", 3)
     let plain = ["--set", "audience.plain_set_key=followers:{streamer}"]

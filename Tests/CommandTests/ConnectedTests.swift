@@ -22,6 +22,28 @@ import Testing
     #expect(said.contains("0 requests for 0 tokens"))
   }
 
+  @Test func theSimulatorOfFCMSaysWhatAWorkerNeeds() throws {
+    let directory = try ScratchDirectory()
+    let simulator = try Command.startServer(
+      ["simulator", "--platform", "fcm", "--directory", directory.file("fcm")], in: directory)
+    #expect(simulator.ready["host"]?.string == "127.0.0.1")
+    for name in ["ca_file", "service_account_file"] {
+      let file = try #require(simulator.ready[name]?.string)
+      #expect(ScratchDirectory.exists(file), "\(name)")
+    }
+    let token = try #require(simulator.ready["control_token"]?.string)
+    #expect(ScratchDirectory.read(directory.file("fcm/control.token")) == token)
+    let port = try #require(simulator.ready["port"]?.integer)
+    let summary = try ChildProcess.run([
+      "curl", "-s", "--cacert", directory.file("fcm/ca.pem"), "-H", "simulator-token: \(token)",
+      "https://127.0.0.1:\(port)/simulator/summary",
+    ])
+    #expect(try JSONValue.parse(Array(summary.utf8)).object?["requests"]?.integer == 0)
+    #expect(simulator.process.stop(SIGTERM) == 0)
+    let said = try ChildProcess.run(["cat", directory.file("simulator.out")])
+    #expect(said.contains("0 requests for 0 tokens") && said.contains("0 access tokens"))
+  }
+
   @Test func emitPrintsWhereTheEventWent() throws {
     let directory = try ScratchDirectory()
     let broker = try Command.startServer(

@@ -75,10 +75,18 @@ import Testing
     #expect(report["lost"] == 0)
     #expect(report["duplicated"] == 0)
     #expect(report["counters_match_ledger"] == true)
-    let unregistered = try #require(report["rejected"]?.object?["Unregistered"]?.integer)
-    #expect(unregistered > 0)
-    #expect(report["pruned"]?.integer == unregistered)
-    #expect(report["rejected_total"]?.integer == unregistered)
+    let rejected = try #require(report["rejected"]?.object)
+    let gone = ["Unregistered", "UNREGISTERED"].compactMap { rejected[$0]?.integer }
+    #expect(gone.count == 2 && gone.allSatisfy { $0 > 0 })
+    #expect(report["pruned"]?.integer == gone.reduce(0, +))
+    #expect(report["rejected_total"]?.integer == gone.reduce(0, +))
+    let platforms = (report["platforms"]?.array ?? []).compactMap(\.object)
+    #expect(platforms.compactMap { $0["platform"]?.string } == ["apns", "fcm"])
+    for platform in platforms {
+      #expect(platform["accepted"]?.integer ?? 0 > 1_000)
+      #expect(platform["reached"] == platform["accepted"] && platform["duplicated"] == 0)
+      #expect(platform["missing"] == 0 && platform["wrongly_reached"] == 0)
+    }
     #expect(report["dead_letters"] == 0)
     for name in [
       "first_push_ms", "elapsed_ms", "pushes_per_second", "worker_cpu_us_per_push",

@@ -1,22 +1,25 @@
-import Checkout
+import FCMSimulator
 import Processes
 import Testing
 
-/// What docs/simulator.md tells people to type, as it stands there, but for the port.
+/// What docs/simulator.md tells people to type, as it stands there, but for the ports.
 @Suite struct SimulatorPageTests {
-  @Test func theExampleAnswersWhatThePageSays() throws {
-    let page = try Checkout.text("docs/simulator.md")
-    let block = try #require(page.split(separator: "```sh\n").last?.split(separator: "```").first)
-    let commands = block.replacing("2198", with: "\(try LocalPort.findFree())")
+  private static let page = Result { try DocumentPage("docs/simulator.md") }
+
+  /// - Parameter pushes: in the example.
+  private func expectAnswers(of heading: String, port: String, pushes: Int) throws {
+    let block = try #require(try Self.page.get().section(heading).blocks(of: "sh").last)
+    let commands = block.replacing(port, with: "\(try LocalPort.findFree())")
     let expected = block.split(separator: "\n").filter { $0.hasPrefix("push ") }.map {
       String($0.split(separator: "# ").last ?? "")
     }
-    #expect(expected.count == 6)
+    #expect(expected.count == pushes)
     let said = try ChildProcess.run(
       [
         "bash", "-c",
         """
-        exec 2>&1 && set -e && trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$apns"' EXIT
+        exec 2>&1 && set -e
+        trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$apns" "$fcm"' EXIT
         fanfare() { exec '\(Command.path)' "$@" --die-with-parent 2> /dev/null; }
         \(commands)
         """,
@@ -26,16 +29,36 @@ import Testing
     #expect(lines == expected, "\(said)")
   }
 
+  @Test func theExampleAnswersWhatThePageSays() throws {
+    try expectAnswers(of: "## Scripts", port: "2198", pushes: 6)
+  }
+
+  @Test func theExampleOfFCMAnswersWhatThePageSays() throws {
+    try expectAnswers(of: "## Firebase Cloud Messaging", port: "2199", pushes: 5)
+  }
+
   /// Each member that the reader takes is in the page's tables.
   @Test func everyMemberIsExplained() throws {
-    let page = try Checkout.text("docs/simulator.md")
     let members = [
       "rules", "mix", "latency_ms", "jitter_ms", "streams", "goaway_after", "goaway_behind",
       "goaway_code", "drop_after", "silent_after", "cut_after", "end_after", "tokens", "prefix",
       "topic", "answers", "status", "reason",
       "timestamp", "retry_after", "body", "silence", "drop", "reset", "times",
     ]
-    let script = try #require(page.split(separator: "## Scripts").last)
+    let script = try Self.page.get().section("## Scripts").text
     for member in members { #expect(script.contains("`\(member)`"), "\(member)") }
+  }
+
+  @Test func everyMemberAndFaultOfFCMIsExplained() throws {
+    let members = [
+      "rules", "mix", "latency_ms", "jitter_ms", "streams", "quota_per_minute",
+      "access_token_seconds", "expired_access_tokens", "token_answers", "goaway_after",
+      "goaway_behind", "drop_after", "silent_after", "tokens", "prefix", "answers", "fault",
+      "status", "body", "retry_after", "times",
+    ]
+    let names =
+      members + FCMFault.allCases.map(\.rawValue) + OAuthFault.allCases.map(\.rawValue)
+    let text = try Self.page.get().section("## Firebase Cloud Messaging").text
+    for name in names { #expect(text.contains("`\(name)`"), "\(name)") }
   }
 }

@@ -63,8 +63,7 @@ import Testing
       address, files, nowSeconds: WallClock.nowMicroseconds() / 1_000_000)
     let results = await run.results()
     for result in results {
-      #expect(
-        result.isRight, "\(result.row.rule): \(result.answer), must be \(result.row.expected)")
+      #expect(result.isRight, "\(result.rule): \(result.answer), must be \(result.expected)")
     }
     #expect(results.count > 100)
     await simulator.stop()

@@ -26,7 +26,11 @@ import Testing
   }
 
   private var differences: [String] {
-    CounterComparison(redis, ledger: ledger, expected: expected).differences.map(\.name)
+    CounterComparison(
+      redis, ledger: ledger,
+      retriedReasons: DemoPlatform.apple(share: 0.5).retriedReasons.union(
+        DemoPlatform.android(share: 0.5).retriedReasons), expected: expected
+    ).differences.map(\.name)
   }
 
   @Test("Equal numbers agree")
@@ -59,6 +63,14 @@ import Testing
     redis.accepted -= 18
     ledger.accepted -= 18
     #expect(differences == ["rejected ServiceUnavailable"])
+  }
+
+  @Test("A reason of another platform is compared under its own name, and retried under its own")
+  mutating func anotherPlatform() {
+    redis.rejected = ["Unregistered": 4, "UNREGISTERED": 2]
+    #expect(differences == ["rejected UNREGISTERED", "rejected Unregistered"])
+    ledger.refusals = ["Unregistered": 4, "UNREGISTERED": 2, "UNAVAILABLE": 9, "none": 3]
+    #expect(differences == [])
   }
 
   @Test("What the worker refused itself was not asked of the push service")

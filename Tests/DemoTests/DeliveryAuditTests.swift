@@ -45,7 +45,22 @@ import Testing
     #expect(audit.lost(outcomesWithoutSending: 0) == 2)
   }
 
-  @Test("A device that was asked for and has no final answer is lost", arguments: [0, 429, 503])
+  @Test("What one platform misses is not made up for by another")
+  func severalPlatforms() throws {
+    var apple = DeliveryAudit(ledger: ledger([1: entry(1, status: 200), 2: entry(1, status: 200)]))
+    var android = DeliveryAudit(ledger: ledger([:]))
+    apple.expect(try key(1), .living)
+    android.expect(try key(2), .living)
+    // It was sent to the wrong platform: one has a stranger, the other misses it.
+    #expect(apple.strangers == 1 && apple.missing == 0)
+    #expect(android.missing == 1 && android.strangers == 0)
+    let missing = apple.missing + android.missing
+    #expect(DeliveryAudit.lost(missing: missing, outcomesWithoutSending: 0) == 1)
+    #expect(DeliveryAudit.lost(missing: missing, outcomesWithoutSending: 1) == 0)
+  }
+
+  @Test(
+    "A device that was asked for and has no final answer is lost", arguments: [0, 401, 429, 503])
   func noFinalAnswer(status: Int) throws {
     var audit = DeliveryAudit(ledger: ledger([1: entry(0, status: status)]))
     audit.expect(try key(1), .living)
@@ -97,6 +112,19 @@ import Testing
     var audit = DeliveryAudit(ledger: ledger)
     audit.expect(try key(1), .living)
     #expect(audit.strangers == 2)
+  }
+
+  @Test("Tokens of any form are found again, and are not Apple's in another case")
+  func tokensOfAnyForm() {
+    let firebase = "dQw4w9WgXcQ-abcdefghij:APA91b_x-Y"
+    var ledger = Ledger()
+    ledger.add(firebase, entry(2, status: 200))
+    #expect(ledger[TokenKey(of: firebase)]?.accepted == 2)
+    #expect(ledger[TokenKey(of: firebase.lowercased())] == nil)
+    #expect(ledger.duplicates == 1)
+    let digits = String(repeating: "0123456789abcdef", count: 4)
+    #expect(TokenKey(of: digits) == TokenKey(digits))
+    #expect(TokenKey(of: digits + "0") != TokenKey(of: digits + "1"))
   }
 
   @Test("A token's key knows all its digits and no case")

@@ -53,6 +53,13 @@ import Testing
     #expect(refusal?.rule.contains("abc") == false)
   }
 
+  @Test(arguments: [("fault:0:unregistered:", true), ("a b", false), ("{a}", false)])
+  func aPrefixOfDeadAndroidTokensIsVisibleASCII(prefix: String, isOne: Bool) {
+    let problem = SyntheticAudience.problem(
+      topic: "com.example", deadTokenPrefix: "", androidDeadPrefix: prefix, userPrefix: "u")
+    #expect(problem?.name == (isOne ? nil : "android-dead-prefix"))
+  }
+
   @Test(
     arguments: [
       ("com.example", "dead", "u", nil), ("com example", "", "u", "app"),

@@ -19,6 +19,66 @@ import Testing
     #expect(audience.row(3).user == "u3")
   }
 
+  /// Apple's and Android's.
+  private static func mixed(_ androidShare: Double, followers: Int = 20_000) -> SyntheticAudience {
+    SyntheticAudience(
+      followers: followers, seed: 7, topic: "com.example.live",
+      devices: [
+        SyntheticDevices(.production, share: 1 - androidShare, deadTokenPrefix: "dead0410"),
+        SyntheticDevices(.fcm, share: androidShare, deadTokenPrefix: "fault:0:unregistered:"),
+      ])
+  }
+
+  @Test(arguments: [0, 0.25, 0.5, 1])
+  func devicesAreSharedAmongPlatforms(share: Double) {
+    let audience = Self.mixed(share)
+    let totals = audience.totals()
+    let (all, android) = (totals.devices, totals.devicesByKind[1])
+    #expect(totals.devicesByKind.reduce(0, +) == all && totals.devicesByKind.count == 2)
+    #expect(abs(Double(android) - share * Double(all)) < 0.02 * Double(all))
+    if share == 0 || share == 1 { #expect(Double(android) == share * Double(all)) }
+    var counted = [0, 0]
+    for index in 0..<audience.followers {
+      let row = audience.row(index)
+      #expect(row.problem == nil)
+      for binding in row.bindings { counted[binding.destination == .fcm ? 1 : 0] += 1 }
+    }
+    #expect(counted == totals.devicesByKind)
+  }
+
+  /// Only what a device is of changes with the share.
+  @Test func appleDevicesAreTheSameBesideAndroid() {
+    let (apple, mixed) = (Self.mixed(0), Self.mixed(0.5))
+    for index in 0..<2_000 {
+      let (own, other) = (apple.row(index), mixed.row(index))
+      #expect(own.bindings.count == other.bindings.count && own.boundAt == other.boundAt)
+      let kept = other.bindings.filter { $0.destination == .production }.map(\.token)
+      #expect(Set(kept).isSubset(of: Set(own.bindings.map(\.token))))
+    }
+  }
+
+  @Test func tokensOfFirebaseAreDistinctAndOfItsForm() {
+    let audience = Self.mixed(1)
+    var seen: Set<String> = []
+    var dead = 0
+    for index in 0..<audience.followers {
+      for device in 0..<3 {
+        let token = audience.token(index, device: device)
+        let isDead = audience.isDead(index, device: device)
+        let living = isDead ? token.dropFirst("fault:0:unregistered:".count) : token[...]
+        let isOfForm =
+          living.utf8.count == 163 && living.utf8.dropFirst(22).starts(with: ":APA91b".utf8)
+        if token.hasPrefix("fault:0:unregistered:") != isDead || !isOfForm {
+          Issue.record("\(index), \(device): \(token)")
+        }
+        if isDead { dead += 1 }
+        seen.insert(token)
+      }
+    }
+    #expect(seen.count == 60_000)
+    #expect(abs(dead - 1_200) < 150)
+  }
+
   @Test func sharesAreAsPromised() {
     let totals = audience.totals()
     #expect(totals.followers == 50_000)
@@ -38,6 +98,7 @@ import Testing
       let fields = Dictionary(uniqueKeysWithValues: row.profile.map { ($0.name, $0.value) })
       totals.followers += 1
       totals.devices += row.bindings.count
+      totals.devicesByKind = [totals.devices]
       if row.bindings.isEmpty { totals.withoutDevices += 1 }
       if fields["muted"] == "1" {
         totals.mutedPeople += 1

@@ -44,6 +44,8 @@ struct Request: Sendable {
   var path = "/v1/projects/simulated-project/messages:send"
   var contentType = "application/json"
   var authorization: String?
+  /// Of a control request.
+  var controlToken: String?
   var body: [UInt8]
 
   init(_ body: String, authorization: String?) {
@@ -85,6 +87,7 @@ extension FCMClient {
     if let authorization = request.authorization {
       fields.append(("authorization", authorization, .indexed))
     }
+    if let token = request.controlToken { fields.append(("simulator-token", token, .never)) }
     return try start(fields, body: request.body)
   }
 
@@ -132,7 +135,7 @@ func withSimulator(
   }
   await simulator.stop()
   loop.stop()
-  for name in ["ca.pem", "server.pem", "server.key", "service-account.json"] {
+  for name in ["ca.pem", "server.pem", "server.key", "service-account.json", "control.token"] {
     unlink("\(directory)/\(name)")
   }
   rmdir(directory)

@@ -14,6 +14,19 @@ import Threads
     #expect(!ended.text.contains("must be"))
   }
 
+  @Test func theOneOfFCMAnswersAsItMust() async throws {
+    let ended = try await run("--platform", "fcm")
+    #expect(ended.code == .ok && ended.text.hasSuffix(" 0 answered wrongly\n"), "\(ended.text)")
+    #expect(ended.text.contains("POST /v1/projects/") && ended.text.contains("POST /token"))
+    #expect(!ended.text.contains("must be"))
+  }
+
+  @Test func oneOfFCMThatDoesNotIsTold() async throws {
+    let ended = try await run("--platform", "fcm", "--access-token-lifetime", "2h")
+    #expect(ended.code == .failed, "\(ended.text)")
+    #expect(ended.text.contains("must be 200 with an access token"), "\(ended.text)")
+  }
+
   @Test func oneThatDoesNotIsTold() async throws {
     let ended = try await run("--no-provider-token")
     #expect(ended.code == .failed, "\(ended.text)")

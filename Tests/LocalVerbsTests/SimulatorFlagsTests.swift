@@ -1,4 +1,5 @@
 import APNsSimulator
+import FCMSimulator
 import Terminal
 import Testing
 import Threads
@@ -43,18 +44,77 @@ import Threads
     #expect(await run(words).code == .usage)
   }
 
-  private func options(_ words: String...) async throws -> APNsSimulatorOptions {
-    try #require(await run(words).options)
+  // MARK: FCM
+
+  @Test func withoutFlagsTheOptionsOfFCMAreTheRoomsOwn() async throws {
+    let options = try await fcmOptions()
+    let own = FCMSimulatorOptions(directory: "d")
+    #expect(options.port == own.port && options.host == own.host)
+    #expect(options.streams == own.streams && options.idleTimeout == own.idleTimeout)
+    #expect(options.certificateHosts == own.certificateHosts)
+    #expect(options.projectID == own.projectID && options.projectNumber == own.projectNumber)
+    #expect(options.accessTokenSeconds == own.accessTokenSeconds)
+    #expect(options.maximumConnections == own.maximumConnections)
+    #expect(options.script == FCMSimulatorScript())
   }
 
-  private func run(
-    _ words: [String]
-  ) async -> (code: ExitCode, options: APNsSimulatorOptions?) {
-    let made = ThreadLock<APNsSimulatorOptions?>(nil)
+  @Test func flagsOfFCMMeanWhatTheScriptMeans() async throws {
+    let flags = try await fcmOptions(
+      "--answer", "dead=unregistered", "--answer", "ab=418", "--mix",
+      "unavailable=0.25,silence=0.0001", "--quota", "600", "--latency", "5ms", "--goaway-after",
+      "9")
+    let text = """
+      {"rules": [{"prefix": "dead", "answers": [{"fault": "unregistered"}]},
+                 {"prefix": "ab", "answers": [{"status": 418}]}],
+       "mix": {"unavailable": 0.25, "silence": 0.0001}, "quota_per_minute": 600, "latency_ms": 5,
+       "goaway_after": 9}
+      """
+    #expect(flags.script == (try FCMSimulatorScript.parse(Array(text.utf8))))
+  }
+
+  @Test(arguments: [
+    ["--answer", "dead=often"], ["--mix", "unavailable=2"], ["--mix", "unavailable"],
+    ["--topic", "com.example.live"], ["--cut-after", "4"],
+  ])
+  func whatMakesNoSenseToFCMIsRefused(words: [String]) async {
+    #expect(await run(["--platform", "fcm"] + words).code == .usage)
+  }
+
+  @Test(arguments: [["--quota", "1"], ["--project", "p"]])
+  func whatIsForFCMAloneIsRefused(words: [String]) async {
+    #expect(await run(words).code == .usage)
+  }
+
+  // MARK: Helpers
+
+  private struct Made: Sendable {
+    var apns: APNsSimulatorOptions?
+    var fcm: FCMSimulatorOptions?
+  }
+
+  private func options(_ words: String...) async throws -> APNsSimulatorOptions {
+    try #require(await run(words).made.apns)
+  }
+
+  private func fcmOptions(_ words: String...) async throws -> FCMSimulatorOptions {
+    try #require(await run(["--platform", "fcm"] + words).made.fcm)
+  }
+
+  private func run(_ words: [String]) async -> (code: ExitCode, made: Made) {
+    let made = ThreadLock(Made())
     let verb = Verb("simulator", summary: "Only reads its flags", options: SimulatorFlags.all) {
       (invocation) async throws(CommandFailure) -> ExitCode in
-      let options = try SimulatorFlags.options(invocation)
-      made.withLock { $0 = options }
+      _ = try SimulatorFlags.platform(invocation)
+      try await CommandFailure.fromSimulator {
+        switch invocation[SimulatorFlags.platform] {
+        case .apns:
+          let options = try AppleSimulatorFlags.options(invocation)
+          made.withLock { $0.apns = options }
+        case .fcm:
+          let options = try AndroidSimulatorFlags.options(invocation)
+          made.withLock { $0.fcm = options }
+        }
+      }
       return .ok
     }
     let program = Program(name: "fanfare", summary: "Flags", version: "0", verbs: [verb])

@@ -1,4 +1,5 @@
 import HTTP2
+import SimulatorSupport
 
 /// A request that is no push: kept as an object of its own while it comes in.
 protocol SideRequest: AnyObject {
@@ -12,4 +13,23 @@ protocol SideRequest: AnyObject {
   func answer(
     _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord,
     _ proof: ClientProof?)
+}
+
+extension ControlRequest: SideRequest {
+  func take(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ service: SimulatorService
+  ) {
+    take(name, value)
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer, _ service: SimulatorService) { append(bytes) }
+
+  func forget(_ service: SimulatorService) { forget() }
+
+  func answer(
+    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord,
+    _ proof: ClientProof?
+  ) {
+    answer(service, session, slot: slot, isGet: record.isGet, isPost: record.isPost)
+  }
 }

@@ -11,10 +11,9 @@ package struct SyntheticAudience: Sendable {
   package let followers: Int
   package let seed: UInt64
   package let topic: String
-  package let environment: Destination
-  /// First digits of the tokens that the simulator answers with 410; lower-case hex.
-  package let deadTokenPrefix: String
-  /// Share of devices that are dead, 0…1.
+  /// The kinds of devices; a device is of one of them.
+  package let devices: [SyntheticDevices]
+  /// Share of devices that are dead, 0…1, among kinds that can be.
   package let deadShare: Double
   /// Share of people who muted the streamer, 0…1.
   package let mutedShare: Double
@@ -23,22 +22,36 @@ package struct SyntheticAudience: Sendable {
   /// The text before the index in a user id.
   package let userPrefix: String
 
-  /// `deadTokenPrefix` takes at most 32 digits, so that tokens stay distinct.
+  /// - Parameter devices: at least one kind.
   package init(
-    followers: Int, seed: UInt64, topic: String, environment: Destination = .production,
-    deadTokenPrefix: String = "", deadShare: Double = 0.02, mutedShare: Double = 0.01,
-    boundAt: Int64 = 1_767_225_600_000, userPrefix: String = "u"
+    followers: Int, seed: UInt64, topic: String, devices: [SyntheticDevices],
+    deadShare: Double = 0.02, mutedShare: Double = 0.01, boundAt: Int64 = Self.usualTime,
+    userPrefix: String = "u"
   ) {
     self.followers = max(0, followers)
     self.seed = seed
     self.topic = topic
-    self.environment = environment
-    self.deadTokenPrefix = String(deadTokenPrefix.prefix(32)).lowercased()
-    self.deadShare = deadTokenPrefix.isEmpty ? 0 : deadShare
+    self.devices = devices
+    self.deadShare = deadShare
     self.mutedShare = mutedShare
     self.boundAt = boundAt
     self.userPrefix = userPrefix
   }
+
+  /// With devices of one environment of Apple's alone.
+  package init(
+    followers: Int, seed: UInt64, topic: String, environment: Destination = .production,
+    deadTokenPrefix: String = "", deadShare: Double = 0.02, mutedShare: Double = 0.01,
+    boundAt: Int64 = Self.usualTime, userPrefix: String = "u"
+  ) {
+    self.init(
+      followers: followers, seed: seed, topic: topic,
+      devices: [SyntheticDevices(environment, deadTokenPrefix: deadTokenPrefix)],
+      deadShare: deadShare, mutedShare: mutedShare, boundAt: boundAt, userPrefix: userPrefix)
+  }
+
+  /// The start of 2026.
+  package static let usualTime: Int64 = 1_767_225_600_000
 
   package struct Person: Sendable, Equatable {
     package var index: Int
@@ -67,7 +80,9 @@ package struct SyntheticAudience: Sendable {
   package func row(_ index: Int) -> AudienceRow {
     let person = person(index)
     let bindings = (0..<person.deviceCount).compactMap {
-      Binding(destination: environment, topic: topic, token: token(index, device: $0))
+      Binding(
+        destination: devices[kind(index, device: $0)].destination, topic: topic,
+        token: token(index, device: $0))
     }
     return AudienceRow(
       user: user(index), profile: profile(of: person), bindings: bindings,
@@ -80,37 +95,36 @@ package struct SyntheticAudience: Sendable {
     return person.isMuted ? [] : (0..<person.deviceCount).map { token(index, device: $0) }
   }
 
-  package func isDead(_ index: Int, device: Int) -> Bool {
-    Self.share(SplitMix64.mix(deviceSeed(index, device) ^ 0xDEAD), deadShare)
+  /// Which of `devices` a device is of.
+  package func kind(_ index: Int, device: Int) -> Int {
+    guard devices.count > 1 else { return 0 }
+    var draw =
+      Double(SplitMix64.mix(deviceSeed(index, device) ^ 0xD0) >> 11) / Double(1 << 53)
+    for kind in devices.indices.dropLast() {
+      if draw < devices[kind].share { return kind }
+      draw -= devices[kind].share
+    }
+    return devices.count - 1
   }
 
-  /// 64 hex digits, distinct for distinct (index, device): the last 16 are a one-to-one mixture of
-  /// both.
+  package func isDead(_ index: Int, device: Int) -> Bool {
+    !devices[kind(index, device: device)].deadTokenPrefix.isEmpty
+      && Self.share(SplitMix64.mix(deviceSeed(index, device) ^ 0xDEAD), deadShare)
+  }
+
+  /// In the form of its kind, distinct for distinct (index, device): it holds a one-to-one mixture
+  /// of both.
   package func token(_ index: Int, device: Int) -> String {
-    let start = deviceSeed(index, device)
-    let prefix = Array((isDead(index, device: device) ? deadTokenPrefix : "").utf8)
-    return String(unsafeUninitializedCapacity: 64) { digits in
-      var state = start
-      for word in 0..<4 {
-        state = word == 3 ? start : SplitMix64.value(of: state)
-        for digit in 0..<16 {
-          digits[16 * word + digit] =
-            UInt8(truncatingIfNeeded: state >> UInt64(60 - 4 * digit)).lastHexDigit
-        }
-      }
-      // A living token must not begin as a dead one by chance.
-      if prefix.isEmpty, !deadTokenPrefix.isEmpty, digits[0] == deadTokenPrefix.utf8.first {
-        digits[0] = digits[0] == 0x31 ? 0x32 : 0x31
-      }
-      for (position, digit) in prefix.enumerated() { digits[position] = digit }
-      return 64
-    }
+    devices[kind(index, device: device)].token(
+      deviceSeed(index, device), isDead: isDead(index, device: device))
   }
 
   package struct Totals: Sendable, Equatable {
     package var followers = 0
     package var withoutDevices = 0
     package var devices = 0
+    /// By their kind, in the order of `SyntheticAudience.devices`.
+    package var devicesByKind: [Int] = []
     /// Devices of people who are muted: suppressed, not sent.
     package var mutedDevices = 0
     /// Devices among those addressed that are dead.
@@ -122,8 +136,12 @@ package struct SyntheticAudience: Sendable {
   package func totals() -> Totals {
     var totals = Totals()
     totals.followers = followers
+    totals.devicesByKind = devices.map { _ in 0 }
     for index in 0..<followers {
       let person = person(index)
+      for device in 0..<person.deviceCount {
+        totals.devicesByKind[kind(index, device: device)] += 1
+      }
       totals.devices += person.deviceCount
       if person.deviceCount == 0 { totals.withoutDevices += 1 }
       if person.isMuted {
@@ -167,16 +185,19 @@ package struct SyntheticAudience: Sendable {
 }
 
 extension SyntheticAudience {
-  /// Returns the first wrong value, by the name of its option: `app`, `dead-prefix` or
-  /// `user-prefix`; nil: all are right.
+  /// Returns the first wrong value, by the name of its option: `app`, `dead-prefix`,
+  /// `android-dead-prefix` or `user-prefix`; nil: all are right.
   package static func problem(
-    topic: String, deadTokenPrefix: String, userPrefix: String
+    topic: String, deadTokenPrefix: String, androidDeadPrefix: String = "", userPrefix: String
   ) -> (name: String, message: String)? {
     if !Binding.isTopic(topic) {
       return ("app", "is a bundle id: letters, digits, '.' and '-'")
     }
     if deadTokenPrefix.utf8.count > 32 || !deadTokenPrefix.utf8.allSatisfy(\.isASCIIHexDigit) {
       return ("dead-prefix", "is at most 32 hex digits")
+    }
+    if androidDeadPrefix.utf8.count > 64 || !androidDeadPrefix.utf8.allSatisfy(\.isSafeInKey) {
+      return ("android-dead-prefix", "is at most 64 visible ASCII characters without braces")
     }
     if userPrefix.utf8.count > 64 || !Keyspace.isIdentifier(userPrefix + "0") {
       return ("user-prefix", "is at most 64 bytes without control characters and braces")
