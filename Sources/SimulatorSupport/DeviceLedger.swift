@@ -1,10 +1,11 @@
-/// The counts of each registration token that was asked for: the oracle of tests.
-final class DeviceLedger {
-  struct Entry {
-    var requests: UInt32 = 0
-    var accepted: UInt32 = 0
+/// The counts of each device that was asked for, by its token or the address of its subscription:
+/// the oracle of tests. Confined to its simulator's loop.
+package final class DeviceLedger {
+  package struct Entry {
+    package var requests: UInt32 = 0
+    package var accepted: UInt32 = 0
     /// 0: no answer with a status yet.
-    var lastStatus: UInt16 = 0
+    package var lastStatus: UInt16 = 0
     /// The number of its last body, from 1 on.
     var lastBody = 0
   }
@@ -16,33 +17,33 @@ final class DeviceLedger {
   private var bodyCount = 0
 
   /// - Parameter keptBodies: of so many of the last requests.
-  init(keptBodies: Int) { bodies = Array(repeating: [], count: max(keptBodies, 1)) }
+  package init(keptBodies: Int) { bodies = Array(repeating: [], count: max(keptBodies, 1)) }
 
-  var count: Int { entries.count }
+  package var count: Int { entries.count }
 
-  subscript(place: Int) -> Entry {
+  package subscript(place: Int) -> Entry {
     get { entries[place] }
     set { entries[place] = newValue }
   }
 
   /// The place of a token's entry, which is made when there is none.
-  func place(of token: [UInt8]) -> Int {
+  package func place(of token: [UInt8]) -> Int {
     if let known = places[token] { return known }
     places[token] = entries.count
     entries.append(Entry())
     return entries.count - 1
   }
 
-  func find(_ token: [UInt8]) -> Entry? { places[token].map { entries[$0] } }
+  package func find(_ token: [UInt8]) -> Entry? { places[token].map { entries[$0] } }
 
-  func keep(_ body: [UInt8], at place: Int) {
+  package func keep(_ body: [UInt8], at place: Int) {
     bodies[bodyCount % bodies.count] = body
     bodyCount += 1
     entries[place].lastBody = bodyCount
   }
 
   /// The last body for a token; nil when there was none, or it is too long ago.
-  func body(of token: [UInt8]) -> [UInt8]? {
+  package func body(of token: [UInt8]) -> [UInt8]? {
     guard let number = find(token)?.lastBody, number > 0, bodyCount - number < bodies.count else {
       return nil
     }
