@@ -8,6 +8,8 @@ package final class DeviceLedger {
     package var lastStatus: UInt16 = 0
     /// The number of its last body, from 1 on.
     var lastBody = 0
+
+    package init() {}
   }
 
   private var places: [[UInt8]: Int] = [:]
