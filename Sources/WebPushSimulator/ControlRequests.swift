@@ -9,7 +9,7 @@ import Text
 ///
 /// | request | answer |
 /// |---|---|
-/// | `POST /simulator/subscriptions` | makes subscriptions: `PushSubscription` objects, as browsers write them |
+/// | `POST /simulator/subscriptions` | makes subscriptions, and shows them as browsers do |
 /// | `POST /simulator/ledger` with `{"endpoint": …}` | counts, status and last message of one |
 /// | `POST /simulator/end` with `{"endpoint": …}` | from now on the subscription is gone |
 /// | `GET /simulator/summary` | the numbers of `WebPushSimulatorSummary` |

@@ -1,8 +1,8 @@
 import TLS
 import Text
 
-/// The subscriptions of the simulator: those that were made one by one, which it keeps, and those by
-/// number, which it does not. Confined to its loop.
+/// The subscriptions of the simulator: those that were made one by one, which it keeps, and those
+/// by number, which it does not. Confined to its loop.
 final class Subscriptions {
   /// One that a request is for.
   struct Found {

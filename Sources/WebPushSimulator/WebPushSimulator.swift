@@ -10,7 +10,8 @@ import Transport
 /// names. It verifies VAPID tokens and decrypts each message with the subscription's keys, keeps a
 /// ledger of every subscription, and makes faults on request. Runs on a loop thread of its own.
 ///
-///     let simulator = WebPushSimulator(options: .init(directory: "/tmp/webpush"), log: { print($0) })
+///     let options = WebPushSimulatorOptions(directory: "/tmp/webpush")
+///     let simulator = WebPushSimulator(options: options, log: { print($0) })
 ///     let address = try await simulator.start()
 ///     let subscription = try await simulator.makeSubscription(host: "fcm.googleapis.com")
 ///     …
@@ -44,7 +45,9 @@ package actor WebPushSimulator {
       throw SimulatorError(.badOption, "streams must not be negative, port must be 0…65535")
     }
     if options.controlToken.isEmpty {
-      options.controlToken = Hexadecimal.text(SecretDigest.random(16))
+      options.controlToken =
+        Hexadecimal.text(loop.randomNumber(), digits: 16)
+        + Hexadecimal.text(loop.randomNumber(), digits: 16)
     }
     try SimulatorDirectory.make(options.directory)
     let accepting = AcceptedConnections()

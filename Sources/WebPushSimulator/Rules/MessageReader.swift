@@ -1,8 +1,8 @@
 import TLS
 import Text
 
-/// Decrypts messages as the browser of a subscription does (RFC 8291 and RFC 8188), from the text of
-/// the RFCs. Confined to the simulator's loop.
+/// Decrypts messages as the browser of a subscription does (RFC 8291 and RFC 8188), from the text
+/// of the RFCs. Confined to the simulator's loop.
 ///
 /// What two keys agree on is remembered, 4,096 pairs of keys at most: a sender that keeps its key
 /// for a while costs the curve once for each subscriber's key.
