@@ -165,6 +165,12 @@ let rooms: [Target] = [
   room(
     "FCMSimulator",
     ["EventLoop", "HTTP2", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS", "Transport"]),
+  room(
+    "WebPushSimulator",
+    [
+      "EventLoop", "HTTP2", "HTTPServer", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS",
+      "Transport",
+    ]),
   room("SimulatorSupport", ["EventLoop", "HTTP2", "JSON", "Text", "TLS"]),
   room(
     "API",
@@ -468,6 +474,13 @@ let testTargets: [Target] = [
     [
       "EventLoop", "FCMSimulator", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Telemetry",
       "Text", "Threads", "TLS", "Transport",
+    ]),
+  tests("SimulatorSupportTests", ["SimulatorSupport"]),
+  tests(
+    "WebPushSimulatorTests",
+    [
+      "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS",
+      "Transport", "WebPush", "WebPushSimulator",
     ]),
   tests(
     "PipelineTests",

@@ -28,10 +28,7 @@ final class SimulatedConnection: SimulatorConnection {
   private var arrival: Int64 = 0
   /// Monotonic nanoseconds of the last bytes.
   private(set) var heardAt: UInt64
-  private var messageCount = 0
-  private var lastProcessedStream: Int32 = 0
-  private var goAwayStream: Int32?
-  private var held: [(slot: Int, stream: Int32)] = []
+  private var messages = ConnectionMessages()
 
   init(_ service: SimulatorService, _ transport: Connection) throws(HTTP2Error) {
     self.service = service
@@ -53,7 +50,7 @@ final class SimulatedConnection: SimulatorConnection {
   /// that is closed the next time.
   func closeBecauseIdle() {
     guard !closesWhenDrained else { return close() }
-    session?.goAway(lastStreamID: lastProcessedStream, errorCode: HTTP2ErrorCode.noError)
+    session?.goAway(lastStreamID: messages.lastStream, errorCode: HTTP2ErrorCode.noError)
     flush()
     closesWhenDrained = true
     if transport.pendingBytes == 0 { close() }
@@ -118,43 +115,34 @@ final class SimulatedConnection: SimulatorConnection {
         service, session, slot: slot, isGet: request.isGet, isPost: request.isPost)
     }
     if request.path == .token && request.isPost { return exchange(slot) }
-    messageCount += 1
     let stream = request.stream
-    if let last = goAwayStream {
-      // Those below the GOAWAY's last stream that come to their end after it.
-      if stream <= last { process(slot, stream) }
-      return
-    }
-    if let limit = service.script.dropAfter, messageCount >= limit {
-      mustClose = true
-      return
-    }
-    guard let limit = service.script.goAwayAfter else { return process(slot, stream) }
-    if messageCount > limit - service.script.goAwayBehind {
-      held.append((slot, stream))
-    } else {
+    switch messages.arrived(slot: slot, stream: stream, service.script.faults) {
+    case .process: process(slot, stream)
+    case .processAndGoAway:
       process(slot, stream)
+      goAway(HTTP2ErrorCode.noError, [])
+    case .goAway: goAway(HTTP2ErrorCode.noError, [])
+    case .drop: mustClose = true
+    case .hold, .ignore: break
     }
-    if messageCount >= limit { goAway(HTTP2ErrorCode.noError, []) }
   }
 
   private func exchange(_ slot: Int) {
-    lastProcessedStream = max(lastProcessedStream, requests[slot].stream)
+    messages.processed(requests[slot].stream)
     guard let session, let answer = service.exchange(requests[slot]) else { return }
     service.heads.answer(session, slot: slot, answer)
   }
 
   private func process(_ slot: Int, _ stream: Int32) {
-    lastProcessedStream = max(lastProcessedStream, stream)
-    let isSilent = service.script.silentAfter.map { messageCount >= $0 } ?? false
+    messages.processed(stream)
+    let isSilent = messages.isSilent(service.script.faults)
     let answer = service.decide(requests[slot], isSilent: isSilent, arrival: arrival)
     service.connections.answer(
       self, answer, slot: slot, stream: stream, after: service.nextDelay())
   }
 
   private func goAway(_ code: UInt32, _ debug: [UInt8]) {
-    let last = lastProcessedStream
-    goAwayStream = last
+    let last = messages.goesAway()
     answerHeld(below: last)
     debug.withUnsafeBytes {
       session?.goAway(lastStreamID: last, errorCode: code, debug: $0)
@@ -163,10 +151,10 @@ final class SimulatedConnection: SimulatorConnection {
 
   /// Those that the client still waits for.
   private func answerHeld(below last: Int32) {
-    for (slot, stream) in held where stream < last && session?.stream(of: slot) == stream {
+    for (slot, stream) in messages.release(below: last)
+    where session?.stream(of: slot) == stream {
       process(slot, stream)
     }
-    held = []
   }
 }
 
@@ -203,7 +191,7 @@ extension SimulatedConnection {
       session?.reset(slot: slot, errorCode: HTTP2ErrorCode.refusedStream)
     case .end:
       requests[slot].isRefused = true
-      guard goAwayStream == nil else { return }
+      guard messages.goAwayStream == nil else { return }
       service.counters.streamExcesses += 1
       goAway(HTTP2ErrorCode.protocolError, Self.excessText)
     }

@@ -49,6 +49,48 @@ package enum ScriptValues {
     return try count("\(place).times", value, from: 1)
   }
 
+  package static func list(
+    _ name: String, _ value: JSONValue
+  ) throws(SimulatorError) -> [JSONValue] {
+    guard let list = value.array else { throw wrong(name, "a list") }
+    return list
+  }
+
+  package static func text(
+    _ value: JSONValue, _ place: String
+  ) throws(SimulatorError) -> String {
+    guard let text = value.string, !text.isEmpty else { throw wrong(place, "text") }
+    return text
+  }
+
+  /// One of the faults that a simulator has names for.
+  package static func fault<Fault: RawRepresentable<String> & CaseIterable>(
+    _ value: JSONValue, _ place: String
+  ) throws(SimulatorError) -> Fault {
+    guard let fault = value.string.flatMap(Fault.init) else {
+      let known = Fault.allCases.map(\.rawValue).joined(separator: ", ")
+      throw wrong(place, "one of \(known)")
+    }
+    return fault
+  }
+
+  /// An object whose members are faults, and which part of all requests each of them gets.
+  package static func mix<Fault: RawRepresentable<String> & CaseIterable & Sendable & Equatable>(
+    _ value: JSONValue
+  ) throws(SimulatorError) -> [ScriptShare<Fault>] {
+    guard let object = value.object else { throw wrong("mix", "an object") }
+    var shares: [ScriptShare<Fault>] = []
+    for member in object.members {
+      let place = "mix.\(member.name)"
+      guard let probability = number(member.value), (0...1).contains(probability) else {
+        throw wrong(place, "a number between 0 and 1")
+      }
+      shares.append(.init(try fault(.string(member.name), place), probability: probability))
+    }
+    try shares.check()
+    return shares
+  }
+
   package static func wrong(_ place: String, _ wanted: String) -> SimulatorError {
     SimulatorError(.badScript, "\(place) must be \(wanted)")
   }

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Text
 
 /// An answer of a script's rule, for so many tries.
@@ -54,6 +55,51 @@ extension Array {
       draw -= share.probability
     }
     return nil
+  }
+}
+
+/// The answers that a script gives to some tokens.
+package struct ScriptRule<Answer: Sendable & Equatable>: Sendable, Equatable {
+  /// Tokens or, when empty, every token with `prefix`.
+  package var tokens: [String]
+  package var prefix: String
+  package var steps: [ScriptStep<Answer>]
+
+  package init(tokens: [String] = [], prefix: String = "", steps: [ScriptStep<Answer>]) {
+    self.tokens = tokens
+    self.prefix = prefix
+    self.steps = steps
+  }
+
+  /// Reads a rule of a script.
+  /// - Parameters:
+  ///   - tokensName: the member that lists the tokens.
+  ///   - step: reads one of its answers.
+  package init(
+    _ value: JSONValue, _ place: String, tokensName: String = "tokens",
+    step: (JSONValue, String) throws(SimulatorError) -> ScriptStep<Answer>
+  ) throws(SimulatorError) {
+    self.init(steps: [])
+    let known = [tokensName, "prefix", "answers"]
+    let object = try ScriptValues.object(value, place, known: known, what: "a rule")
+    for member in object.members {
+      let name = "\(place).\(member.name)"
+      switch member.name {
+      case "prefix": prefix = try ScriptValues.text(member.value, name)
+      case "answers":
+        for (index, answer) in try ScriptValues.list(name, member.value).enumerated() {
+          steps.append(try step(answer, "\(name)[\(index)]"))
+        }
+      default:
+        for token in try ScriptValues.list(name, member.value) {
+          tokens.append(try ScriptValues.text(token, name))
+        }
+      }
+    }
+    guard tokens.isEmpty != prefix.isEmpty else {
+      throw SimulatorError(.badScript, "\(place) needs either \(tokensName) or a prefix")
+    }
+    guard !steps.isEmpty else { throw SimulatorError(.badScript, "\(place) needs answers") }
   }
 }
 

@@ -6,11 +6,15 @@ package final class RawClient {
   private let descriptor: Int32
   private var session: TLSSession?
 
-  /// - Parameter tls: what is sent and read is encrypted on its way.
-  package convenience init(port: Int, tls: TLSClientContext?) throws {
+  /// - Parameters:
+  ///   - tls: what is sent and read is encrypted on its way.
+  ///   - host: whose certificate the server must show.
+  package convenience init(
+    port: Int, tls: TLSClientContext?, host: String = "127.0.0.1"
+  ) throws {
     try self.init(port: port)
     guard let tls else { return }
-    let session = try TLSSession(client: tls, host: "127.0.0.1")
+    let session = try TLSSession(client: tls, host: host)
     self.session = session
     try session.handshake()
     while !session.isEstablished {
@@ -41,6 +45,9 @@ package final class RawClient {
   deinit { close(descriptor) }
 
   package struct Refused: Error { let error: Int32 }
+
+  /// What both sides have agreed to speak.
+  package var applicationProtocol: String? { session?.applicationProtocol }
 
   /// False when the server has closed the connection.
   @discardableResult

@@ -103,18 +103,18 @@ import Testing
     let subject = pair.server.peer?.contents.subjectID
     #expect(subject == (kind == "none" ? nil : "com.example.live"))
   }
+}
 
-  /// For the files of one test.
-  private final class TemporaryDirectory {
-    let path: String
+/// For the files of one test.
+final class TemporaryDirectory {
+  let path: String
 
-    init?() {
-      path = NSTemporaryDirectory() + "fanfare-client-" + UUID().uuidString
-      let manager = FileManager.default
-      guard (try? manager.createDirectory(atPath: path, withIntermediateDirectories: false)) != nil
-      else { return nil }
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+  init?() {
+    path = NSTemporaryDirectory() + "fanfare-client-" + UUID().uuidString
+    let manager = FileManager.default
+    guard (try? manager.createDirectory(atPath: path, withIntermediateDirectories: false)) != nil
+    else { return nil }
   }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
 }

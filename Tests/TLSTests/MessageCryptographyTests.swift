@@ -91,6 +91,20 @@ import Text
     #expect(try ES256Key(pem: key.privateKeyPEM).publicPoint() == key.publicPoint())
   }
 
+  @Test func aPointVerifiesWhatItsKeySigned() throws {
+    let key = try ES256Key.generate()
+    let message = Array("sample".utf8)
+    let signature = try key.sign(message)
+    let point = try key.publicPoint()
+    #expect(try ES256PublicKey(point: point).verify(message, signature: signature))
+    let other = try ES256PublicKey(point: ES256Key.generate().publicPoint())
+    #expect(!other.verify(message, signature: signature))
+    let flipped = Array(point[..<64]) + [point[64] ^ 1]
+    for bytes in [[], Array(point.dropLast()), point + [0], [2] + point[1...], flipped] {
+      #expect(throws: TLSError.self) { try ES256PublicKey(point: bytes) }
+    }
+  }
+
   /// RFC 4231, section 4: cases 1, 2 and 6.
   @Test(arguments: [
     (

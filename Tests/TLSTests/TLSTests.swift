@@ -58,6 +58,24 @@ import Text
     #expect(error?.code == .noProtocol)
   }
 
+  /// Chosen by the name that the client asks for (SNI).
+  @Test(arguments: [
+    ("old.push.example", "http/1.1"), ("OLD.push.example", "http/1.1"), ("a.push.example", "h2"),
+  ])
+  func aHostMaySpeakOtherProtocols(host: String, expected: String) throws {
+    let authority = try ThrowAwayAuthority(hosts: ["*.push.example"])
+    let directory = try #require(TemporaryDirectory())
+    let files = try authority.write(to: directory.path)
+    let server = try TLSServerContext(
+      certificateFile: files.certificate, keyFile: files.key, alpn: ["h2", "http/1.1"],
+      alpnByHost: ["old.push.example": ["http/1.1"]])
+    let client = try TLSClientContext(caFile: files.authority, alpn: ["h2", "http/1.1"])
+    let pair = try SessionPair(client: client, server: server, host: host)
+    try pair.shakeHands()
+    #expect(pair.server.applicationProtocol == expected)
+    #expect(pair.client.applicationProtocol == expected)
+  }
+
   /// Each with a hint of its own: that the authority is not trusted would lead astray.
   @Test(arguments: [
     (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), TLSError.Code.notTLS),

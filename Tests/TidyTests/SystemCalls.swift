@@ -47,6 +47,7 @@ struct SystemCalls {
     "Sources/APNsSimulator/APNsSimulatorOptions.swift": "the default clock",
     "Sources/APNsSimulator/SimulatorFiles.swift": "the age of files",
     "Sources/FCMSimulator/FCMSimulatorOptions.swift": "the default clock",
+    "Sources/WebPushSimulator/WebPushSimulatorOptions.swift": "the default clock",
     "Sources/Benchmarks/BenchOptions.swift": "progress that a person sees",
     "Sources/Benchmarks/BenchSender.swift": "measures real time",
     "Sources/Benchmarks/BenchTraffic.swift": "measures real time",
@@ -124,7 +125,7 @@ struct HashOrder {
   /// The rooms whose order of work a world must be able to repeat.
   static let rooms: Set<String> = [
     "Pipeline", "Ingest", "Expand", "Render", "Deliver", "Record", "Redis", "Devices", "Tokens",
-    "APNsSimulator", "FCMSimulator", "SimulatorSupport",
+    "APNsSimulator", "FCMSimulator", "SimulatorSupport", "WebPushSimulator",
   ]
 
   static func violations(in file: SourceFile) -> [Violation] {

@@ -10,17 +10,20 @@ package struct HTTPHead: Equatable {
   }
 
   package let method: String
+  /// Path and query as they came.
+  package let target: String
   package let path: String
   package let segments: [String]
   package let query: [HTTPRequest.Argument]
   package let headers: [String: String]
   package let body: Body
   /// Another request may follow on the connection.
-  let keepsAlive: Bool
+  package let keepsAlive: Bool
   /// The body comes when it is asked for (RFC 9110, section 10.1.1).
   let expectsContinue: Bool
 
   private struct Target {
+    let text: String
     let path: String
     let segments: [String]
     let query: [HTTPRequest.Argument]
@@ -45,6 +48,7 @@ package struct HTTPHead: Equatable {
       throw HTTPRefusal("Host is one name or address, and perhaps a port")
     }
     self.method = method
+    self.target = target.text
     path = target.path
     segments = target.segments
     query = target.query
@@ -123,7 +127,9 @@ package struct HTTPHead: Equatable {
         query.append(try argument(part))
       }
     }
-    return Target(path: decoded, segments: segments, query: query, authority: authority)
+    return Target(
+      text: String(decoding: bytes, as: UTF8.self), path: decoded, segments: segments,
+      query: query, authority: authority)
   }
 
   private static func argument(

@@ -117,6 +117,27 @@ package final class ES256PublicKey: @unchecked Sendable {
     }
   }
 
+  /// - Parameter point: 65 bytes, the first of them 4, that name a point of the curve.
+  package init(point: [UInt8]) throws(TLSError) {
+    OpenSSLStart.once()
+    ERR_clear_error()
+    // RFC 5480, section 2: a SubjectPublicKeyInfo of id-ecPublicKey on prime256v1.
+    let der: [UInt8] =
+      [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08,
+        0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+      ] + point
+    let read = der.withUnsafeBufferPointer { bytes in
+      var cursor = bytes.baseAddress
+      return d2i_PUBKEY(nil, &cursor, bytes.count)
+    }
+    guard point.count == P256KeyPair.pointBytes, point.first == 4, let read else {
+      EVP_PKEY_free(read)
+      throw TLSError(.badKey, "the public key is not a point of the curve P-256")
+    }
+    handle = read
+  }
+
   fileprivate init(sharing key: OpaquePointer) {
     // Balanced by `deinit`.
     EVP_PKEY_up_ref(key)

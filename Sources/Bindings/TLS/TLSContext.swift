@@ -49,18 +49,21 @@ package final class TLSClientContext: @unchecked Sendable {
 
 /// Shared by a server's connections: its certificate chain, key and protocols.
 ///
-/// Unchecked: as for the client; `wire` is written once, in `init`.
+/// Unchecked: as for the client; the protocols are written once, in `init`.
 package final class TLSServerContext: @unchecked Sendable {
   let handle: OpaquePointer
-  /// OpenSSL is handed addresses in it, which must be good after the call that names them.
-  fileprivate let wire: UnsafeBufferPointer<UInt8>
+  /// OpenSSL is handed addresses in these, which must be good after the call that names them.
+  private let wire: UnsafeBufferPointer<UInt8>
+  private let wireByHost: [String: UnsafeBufferPointer<UInt8>]
 
   /// `clientAuthorityFile`: clients are asked for a certificate, and may have none; PEM with who
   /// signs them. One that is not in order is let in too: `TLSSession.peer` says what is wrong.
+  /// `alpnByHost`: the protocols for clients that name one of these hosts (SNI), in lower case.
   package convenience init(
-    certificateFile: String, keyFile: String, alpn: [String], clientAuthorityFile: String? = nil
+    certificateFile: String, keyFile: String, alpn: [String],
+    alpnByHost: [String: [String]] = [:], clientAuthorityFile: String? = nil
   ) throws(TLSError) {
-    try self.init(alpn: alpn)
+    try self.init(alpn: alpn, alpnByHost: alpnByHost)
     guard SSL_CTX_use_certificate_chain_file(handle, certificateFile) == 1 else {
       throw TLSError(.badCertificate, "no certificate could be read from \(certificateFile)")
     }
@@ -85,16 +88,15 @@ package final class TLSServerContext: @unchecked Sendable {
     else { throw TLSError(.badCertificate, "OpenSSL refuses the server's certificate") }
   }
 
-  private init(alpn: [String]) throws(TLSError) {
+  private init(alpn: [String], alpnByHost: [String: [String]] = [:]) throws(TLSError) {
     OpenSSLStart.once()
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_server_method()) else {
       throw TLSError(.internalFailure, "OpenSSL gave no server context")
     }
     self.handle = handle
-    let names = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: wireFormat(alpn).count)
-    _ = names.initialize(from: wireFormat(alpn))
-    wire = UnsafeBufferPointer(names)
+    wire = stable(wireFormat(alpn))
+    wireByHost = alpnByHost.mapValues { stable(wireFormat($0)) }
     try setSharedOptions(handle)
     if !alpn.isEmpty {
       // The context outlives every connection made from it, and the connections hold it.
@@ -105,7 +107,19 @@ package final class TLSServerContext: @unchecked Sendable {
   deinit {
     SSL_CTX_free(handle)
     wire.deallocate()
+    for other in wireByHost.values { other.deallocate() }
   }
+
+  fileprivate func wire(for host: String?) -> UnsafeBufferPointer<UInt8> {
+    host.flatMap { wireByHost[$0.lowercased()] } ?? wire
+  }
+}
+
+/// A copy that stays where it is until its owner deallocates it.
+private func stable(_ bytes: [UInt8]) -> UnsafeBufferPointer<UInt8> {
+  let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+  _ = copy.initialize(from: bytes)
+  return UnsafeBufferPointer(copy)
 }
 
 /// The oldest that either side speaks. Kafka's TLS is librdkafka's.
@@ -145,12 +159,13 @@ private func selectProtocol(
     return SSL_TLSEXT_ERR_ALERT_FATAL
   }
   let server = Unmanaged<TLSServerContext>.fromOpaque(context).takeUnretainedValue()
+  let host = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
+  let wire = server.wire(for: host)
   var found: UnsafeMutablePointer<UInt8>?
   let result = SSL_select_next_proto(
-    &found, chosenLength, server.wire.baseAddress, UInt32(server.wire.count), offered,
-    offeredLength)
+    &found, chosenLength, wire.baseAddress, UInt32(wire.count), offered, offeredLength)
   guard result == OPENSSL_NPN_NEGOTIATED, let found else { return SSL_TLSEXT_ERR_ALERT_FATAL }
-  // The found name lies in the client's list or in `wire`, both alive until OpenSSL has copied it.
+  // The found name lies in the client's list or in `wire`, alive until OpenSSL has copied it.
   chosen.pointee = UnsafePointer(found)
   return SSL_TLSEXT_ERR_OK
 }

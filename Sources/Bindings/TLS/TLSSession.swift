@@ -179,7 +179,9 @@ package final class TLSSession {
       isInOrder: SSL_get_verify_result(ssl) == X509_V_OK)
   }
 
-  var applicationProtocol: String? {
+  /// What both sides have agreed to speak (ALPN), once the handshake is over; nil: nothing was
+  /// offered.
+  package var applicationProtocol: String? {
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0
     SSL_get0_alpn_selected(ssl, &name, &count)

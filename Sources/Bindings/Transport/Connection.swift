@@ -102,6 +102,10 @@ package final class Connection {
   /// shown one.
   package var peer: PeerCertificate? { stream.tls?.peer }
 
+  /// Of a connection with TLS that is open: what both sides have agreed to speak (ALPN); nil: they
+  /// have not.
+  package var applicationProtocol: String? { stream.tls?.applicationProtocol }
+
   /// Bytes written that the socket has not taken yet.
   package var pendingBytes: Int { stream.pendingBytes }
 

@@ -18,18 +18,7 @@ package struct FCMSimulatorScript: Sendable, Equatable {
   package typealias Step<Answer: Sendable & Equatable> = ScriptStep<Answer>
   package typealias Share = ScriptShare<FCMFault>
 
-  package struct Rule: Sendable, Equatable {
-    /// Tokens or, when empty, every token with `prefix`.
-    package var tokens: [String]
-    package var prefix: String
-    package var steps: [Step<FCMAnswer>]
-
-    package init(tokens: [String] = [], prefix: String = "", steps: [Step<FCMAnswer>]) {
-      self.tokens = tokens
-      self.prefix = prefix
-      self.steps = steps
-    }
-  }
+  package typealias Rule = ScriptRule<FCMAnswer>
 
   package var rules: [Rule] = []
   package var mix: [Share] = []
@@ -57,6 +46,15 @@ package struct FCMSimulatorScript: Sendable, Equatable {
   package var silentAfter: Int?
 
   package init() {}
+
+  var faults: ConnectionFaults {
+    var faults = ConnectionFaults()
+    faults.goAwayAfter = goAwayAfter
+    faults.goAwayBehind = goAwayBehind
+    faults.dropAfter = dropAfter
+    faults.silentAfter = silentAfter
+    return faults
+  }
 
   /// Enough for 50,000 tokens.
   package static let maximumBytes = 8 << 20

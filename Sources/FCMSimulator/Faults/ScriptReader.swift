@@ -19,21 +19,21 @@ enum ScriptReader {
     let value = member.value
     switch name {
     case "rules":
-      for (index, rule) in try list(name, value).enumerated() {
-        script.rules.append(try self.rule(rule, "rules[\(index)]"))
+      for (index, rule) in try ScriptValues.list(name, value).enumerated() {
+        script.rules.append(try .init(rule, "rules[\(index)]", step: step))
       }
-    case "mix": script.mix = try mix(value)
+    case "mix": script.mix = try ScriptValues.mix(value)
     case "latency_ms": script.latency = try ScriptValues.milliseconds(name, value)
     case "jitter_ms": script.jitter = try ScriptValues.milliseconds(name, value)
     case "streams": script.streams = try count(name, value, from: 0)
     case "quota_per_minute": script.quotaPerMinute = try count(name, value, from: 1)
     case "access_token_seconds": script.accessTokenSeconds = try count(name, value, from: 1)
     case "expired_access_tokens":
-      for number in try list(name, value) {
+      for number in try ScriptValues.list(name, value) {
         script.expiredAccessTokens.insert(try count(name, number, from: 1))
       }
     case "token_answers":
-      for (index, answer) in try list(name, value).enumerated() {
+      for (index, answer) in try ScriptValues.list(name, value).enumerated() {
         script.tokenAnswers.append(try tokenStep(answer, "token_answers[\(index)]"))
       }
     case "goaway_after": script.goAwayAfter = try count(name, value, from: 1)
@@ -42,50 +42,6 @@ enum ScriptReader {
     case "silent_after": script.silentAfter = try count(name, value, from: 1)
     default: throw SimulatorError(.badScript, "\(name) is no member of a script")
     }
-  }
-
-  private static func mix(
-    _ value: JSONValue
-  ) throws(SimulatorError) -> [FCMSimulatorScript.Share] {
-    guard let object = value.object else { throw ScriptValues.wrong("mix", "an object") }
-    var shares: [FCMSimulatorScript.Share] = []
-    for member in object.members {
-      let place = "mix.\(member.name)"
-      guard let probability = ScriptValues.number(member.value), (0...1).contains(probability)
-      else {
-        throw ScriptValues.wrong(place, "a number between 0 and 1")
-      }
-      shares.append(.init(try fault(.string(member.name), place), probability: probability))
-    }
-    try shares.check()
-    return shares
-  }
-
-  private static func rule(
-    _ value: JSONValue, _ place: String
-  ) throws(SimulatorError) -> FCMSimulatorScript.Rule {
-    guard let object = value.object else { throw ScriptValues.wrong(place, "an object") }
-    var rule = FCMSimulatorScript.Rule(steps: [])
-    for member in object.members {
-      let name = "\(place).\(member.name)"
-      switch member.name {
-      case "tokens":
-        for token in try list(name, member.value) { rule.tokens.append(try text(token, name)) }
-      case "prefix": rule.prefix = try text(member.value, name)
-      case "answers":
-        for (index, answer) in try list(name, member.value).enumerated() {
-          rule.steps.append(try step(answer, "\(name)[\(index)]"))
-        }
-      default: throw SimulatorError(.badScript, "\(name) is no member of a rule")
-      }
-    }
-    guard rule.tokens.isEmpty != rule.prefix.isEmpty else {
-      throw SimulatorError(.badScript, "\(place) needs either tokens or a prefix")
-    }
-    guard !rule.steps.isEmpty else {
-      throw SimulatorError(.badScript, "\(place) needs answers")
-    }
-    return rule
   }
 
   private static func step(
@@ -100,7 +56,7 @@ enum ScriptReader {
     }
     var answer: FCMAnswer
     if let name = object["fault"] {
-      let fault = try fault(name, "\(place).fault")
+      let fault: FCMFault = try ScriptValues.fault(name, "\(place).fault")
       answer = FCMAnswer(fault)
       if let retryAfter, case .refuse(var refusal) = answer {
         refusal.retryAfter = fault == .unavailableDate ? .date(retryAfter) : .seconds(retryAfter)
@@ -123,36 +79,11 @@ enum ScriptReader {
   ) throws(SimulatorError) -> ScriptStep<OAuthFault> {
     let object = try ScriptValues.object(
       value, place, known: ["fault", "times"], what: "an answer")
-    guard let fault = object["fault"]?.string.flatMap(OAuthFault.init) else {
-      let known = OAuthFault.allCases.map(\.rawValue).joined(separator: ", ")
-      throw ScriptValues.wrong("\(place).fault", "one of \(known)")
-    }
+    let fault: OAuthFault = try ScriptValues.fault(object["fault"] ?? .null, "\(place).fault")
     return .init(fault, times: try ScriptValues.times(object, place))
   }
 
   // MARK: Values
-
-  private static func fault(
-    _ value: JSONValue, _ place: String
-  ) throws(SimulatorError) -> FCMFault {
-    guard let fault = value.string.flatMap(FCMFault.init) else {
-      let known = FCMFault.allCases.map(\.rawValue).joined(separator: ", ")
-      throw ScriptValues.wrong(place, "one of \(known)")
-    }
-    return fault
-  }
-
-  private static func list(
-    _ name: String, _ value: JSONValue
-  ) throws(SimulatorError) -> [JSONValue] {
-    guard let list = value.array else { throw ScriptValues.wrong(name, "a list") }
-    return list
-  }
-
-  private static func text(_ value: JSONValue, _ place: String) throws(SimulatorError) -> String {
-    guard let text = value.string, !text.isEmpty else { throw ScriptValues.wrong(place, "text") }
-    return text
-  }
 
   private static func count(
     _ name: String, _ value: JSONValue, from least: Int

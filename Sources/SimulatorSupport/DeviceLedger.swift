@@ -1,14 +1,17 @@
-/// The counts of each registration token that was asked for: the oracle of tests.
-final class DeviceLedger {
-  struct Entry {
-    /// Microseconds since 1970.
-    let firstArrival: Int64
-    var requests: UInt32 = 0
-    var accepted: UInt32 = 0
+/// The counts of each device that was asked for, by its token or the address of its subscription:
+/// the oracle of tests. Confined to its simulator's loop.
+package final class DeviceLedger {
+  package struct Entry {
+    /// Of the first request, in microseconds since 1970.
+    package let firstArrival: Int64
+    package var requests: UInt32 = 0
+    package var accepted: UInt32 = 0
     /// 0: no answer with a status yet.
-    var lastStatus: UInt16 = 0
+    package var lastStatus: UInt16 = 0
     /// The number of its last body, from 1 on.
     var lastBody = 0
+
+    package init(firstArrival: Int64 = 0) { self.firstArrival = firstArrival }
   }
 
   private var places: [[UInt8]: Int] = [:]
@@ -20,18 +23,18 @@ final class DeviceLedger {
   private var bodyCount = 0
 
   /// - Parameter keptBodies: of so many of the last requests.
-  init(keptBodies: Int) { bodies = Array(repeating: [], count: max(keptBodies, 1)) }
+  package init(keptBodies: Int) { bodies = Array(repeating: [], count: max(keptBodies, 1)) }
 
-  var count: Int { entries.count }
+  package var count: Int { entries.count }
 
-  subscript(place: Int) -> Entry {
+  package subscript(place: Int) -> Entry {
     get { entries[place] }
     set { entries[place] = newValue }
   }
 
   /// The place of a token's entry, which is made when there is none.
   /// - Parameter arrival: of the request, in microseconds since 1970.
-  func place(of token: [UInt8], arrival: Int64) -> Int {
+  package func place(of token: [UInt8], arrival: Int64) -> Int {
     if let known = places[token] { return known }
     places[token] = entries.count
     entries.append(Entry(firstArrival: arrival))
@@ -39,9 +42,9 @@ final class DeviceLedger {
     return entries.count - 1
   }
 
-  func token(at place: Int) -> [UInt8] { tokens[place] }
+  package func token(at place: Int) -> [UInt8] { tokens[place] }
 
-  func removeAll() {
+  package func removeAll() {
     places = [:]
     entries = []
     tokens = []
@@ -49,16 +52,16 @@ final class DeviceLedger {
     bodyCount = 0
   }
 
-  func find(_ token: [UInt8]) -> Entry? { places[token].map { entries[$0] } }
+  package func find(_ token: [UInt8]) -> Entry? { places[token].map { entries[$0] } }
 
-  func keep(_ body: [UInt8], at place: Int) {
+  package func keep(_ body: [UInt8], at place: Int) {
     bodies[bodyCount % bodies.count] = body
     bodyCount += 1
     entries[place].lastBody = bodyCount
   }
 
   /// The last body for a token; nil when there was none, or it is too long ago.
-  func body(of token: [UInt8]) -> [UInt8]? {
+  package func body(of token: [UInt8]) -> [UInt8]? {
     guard let number = find(token)?.lastBody, number > 0, bodyCount - number < bodies.count else {
       return nil
     }
