@@ -172,6 +172,19 @@ import WebPushSimulator
     }
   }
 
+  /// An origin leaves the port of HTTPS out, and is in lower case; another port is part of it.
+  @Test(arguments: [
+    ("push.test:443", 201), ("PUSH.test", 201), ("push.test:8443", 403), ("push.test:4433", 403),
+  ])
+  func theOriginIsThatOfTheAuthority(authority: String, status: Int) async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      let subscription = try await bench.simulator.makeSubscription(host: Host.other)
+      let request = try bench.sender.request(subscription)
+      #expect(try await client.send(request.changed { $0.authority = authority }).status == status)
+    }
+  }
+
   @Test func anotherHostHasOtherSubscriptions() async throws {
     try await withSimulator { _, bench in
       let client = try await bench.connect()
