@@ -428,7 +428,7 @@ let testTargets: [Target] = [
     "DevicesTests",
     [
       "Checkout", "Devices", "EventLoop", "Fixtures", "Keyspace", "Model", "Redis",
-      "ServerProcesses", "Text", "Threads", "Tokens",
+      "ServerProcesses", "Subscriptions", "Text", "Threads", "Tokens",
     ]),
   tests(
     "TokensTests",
@@ -468,7 +468,7 @@ let testTargets: [Target] = [
       "Text", "Threads", "TLS", "Transport",
     ]),
   tests("SimulatorSupportTests", ["SimulatorSupport", "Text"]),
-  tests("SubscriptionsTests", ["Model", "Subscriptions", "Text", "TLS"]),
+  tests("SubscriptionsTests", ["Model", "Subscriptions", "Text"]),
   tests(
     "FCMSimulatorTests",
     [

@@ -37,8 +37,8 @@ enum PushFlags {
   static let expiresIn = Option<Duration?>(
     "expires-in", .duration(in: .zero ... .seconds(30 * 86_400)),
     help:
-      "How long Apple or FCM tries to deliver; 0s means once. By default 1h, unless the push type, or "
-      + "the template and the event, say otherwise")
+      "How long Apple or FCM tries to deliver; 0s means once. By default 1h, unless the push type, "
+      + "or the template and the event, say otherwise")
 
   /// Of both platforms' messages.
   static let ofMessage: [any DeclaredOption] = [title, body]

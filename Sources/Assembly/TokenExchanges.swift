@@ -78,7 +78,7 @@ struct TokenExchanges: Sendable {
       word = []
     }
     for byte in line.utf8 {
-      if byte.isASCIIWord || "-.~+=".utf8.contains(byte) {
+      if byte.isASCIIWord || "-._~+=".utf8.contains(byte) {
         word.append(byte)
       } else {
         endWord()

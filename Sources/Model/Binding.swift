@@ -82,7 +82,7 @@ package struct Binding: Sendable, Equatable, Hashable {
       && text.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
   }
 
-  /// The platform, its environment if it has several, the topic, the keys if it has some, the token:
+  /// The platform, its environment if it has several, the topic, keys if there are some, the token:
   /// `apns:production:com.example.app:00ff…`, `fcm:com.example.app:dQw4…`,
   /// `webpush:com.example.app:BCVx….BTBZ….main:https://…`.
   package var member: String {
@@ -96,7 +96,7 @@ extension Platform {
   package func acceptsKeys(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let keyBytes else { return bytes.isEmpty }
     return keyBytes.contains(bytes.count)
-      && bytes.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
+      && bytes.allSatisfy { $0.isASCIIWord || [0x2D, 0x2E, 0x5F].contains($0) }
   }
 }
 

@@ -61,7 +61,11 @@ import Transport
       if key.path.hasSuffix("password_file") { continue }
       // In the place of a key, or of host and port: they have tests of their own.
       if key.path.hasPrefix("apns.certificate_") || key.path == "apns.apps" { continue }
-      if key.path == "fcm.service_account_file" { continue }
+      if ["service_account_file", "token_command", "metadata", "metadata_host", "apps"].contains(
+        key.path.dropFirst(4)), key.path.hasPrefix("fcm.")
+      {
+        continue
+      }
       if key.path == "redis.tls.certificate_file" || key.path == "redis.tls.key_file" { continue }
       if key.path == "redis.cluster" || key.path.hasPrefix("redis.sentinel.") { continue }
       #expect(layers.source(of: key.path) != .builtIn, "\(key.path)")

@@ -55,7 +55,7 @@ import Testing
       #expect(try await run("unbind", "u2", "fcm") == "1")
       #expect(try await redis.keys() == [])
       #expect(try await run("bind", "u1", "production")?.contains("lower-case hex") == true)
-      #expect(try await run("bind", "u1", "gcm")?.contains("production, sandbox or fcm") == true)
+      #expect(try await run("bind", "u1", "gcm")?.contains("production, sandbox, fcm or webpush") == true)
     }
   }
 
@@ -81,7 +81,7 @@ import Testing
     #expect(
       members(#"{"platform":"fcm","token":"\#(Self.token)"}"#) == "fcm:\(Self.app):\(Self.token)")
     #expect(members(#"{"platform":"apns","token":"AABB"}"#) == "apns:production:\(Self.app):aabb")
-    #expect(members(#"{"platform":"gcm","token":"a"}"#).contains(#"is "apns" or "fcm""#))
+    #expect(members(#"{"platform":"gcm","token":"a"}"#).contains(#"is "apns", "fcm" or "webpush""#))
     #expect(
       members(#"{"platform":"fcm","environment":"sandbox","token":"a"}"#)
         .contains("for platform apns only"))

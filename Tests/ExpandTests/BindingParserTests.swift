@@ -13,8 +13,13 @@ import Testing
     for destination in Destination.all {
       for length in [2, 64, 200, 512] {
         let token = String(repeating: "0f", count: length / 2)
-        let binding = try #require(Binding(destination: destination, topic: app, token: token))
-        #expect(parse(binding.member) == .addressed(tokenCount: length, destination))
+        let keyCount = destination.platform.keyBytes?.lowerBound ?? 0
+        let keys = String(repeating: "k", count: keyCount)
+        let binding = try #require(
+          Binding(destination: destination, topic: app, keys: keys, token: token))
+        #expect(
+          parse(binding.member)
+            == .addressed(tokenCount: length, keyCount: keyCount, destination))
       }
     }
   }

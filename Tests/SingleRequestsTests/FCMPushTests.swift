@@ -12,14 +12,16 @@ import Testing
   @Test func becomesTheRequestThatGoogleDocuments() {
     #expect(
       FCMPush(token: "a:b", message: Self.message).body
-        == #"{"message":{"notification":{"title":"hi"},"android":{"priority":"HIGH"},"token":"a:b"}}"#
+        == #"{"message":{"notification":{"title":"hi"},"android":{"priority":"HIGH"},"#
+        + #""token":"a:b"}}"#
     )
     let push = FCMPush(
       token: "cDlQ0zZ8SZ-9Y_Q5aX3kLm", message: "{}", timeToLive: .milliseconds(1_500),
       isOnlyValidated: true)
     #expect(
       push.body
-        == #"{"message":{"android":{"ttl":"2s"},"fid":"cDlQ0zZ8SZ-9Y_Q5aX3kLm"},"validateOnly":true}"#
+        == #"{"message":{"android":{"ttl":"2s"},"fid":"cDlQ0zZ8SZ-9Y_Q5aX3kLm"},"#
+        + #""validateOnly":true}"#
     )
     let long = FCMPush(token: "a", message: Self.message, timeToLive: .seconds(30 * 86_400))
     #expect(long.body.contains(#""android":{"priority":"HIGH","ttl":"2419200s"}"#))

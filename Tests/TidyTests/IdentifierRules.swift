@@ -19,6 +19,7 @@ enum IdentifierRules {
     "Sources/Stages/Expand/SelectionSource.swift": "keys of one list's shards",
     "Sources/Stages/Deliver/Credentials/AppCredentials.swift": "bundle ids of the configuration",
     "Sources/Stages/Deliver/DeliverStage.swift": "names of platforms",
+    "Sources/Stages/Deliver/Routes/LaneRoutes.swift": "names of platforms",
     "Sources/Stages/Ingest/CloudEvent.swift": "names of attributes",
     "Sources/Stages/Ingest/EventDecoder.swift": "names of members and placeholders",
     "Sources/Stages/Ingest/SegmentRecord.swift": "names of members",

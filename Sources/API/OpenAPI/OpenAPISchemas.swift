@@ -50,7 +50,7 @@ enum OpenAPISchemas {
         "additionalProperties": false, "properties": {
           "p256dh": {"type": "string", "pattern": "^[A-Za-z0-9_-]{87}$"},
           "auth": {"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"}},
-        "description": "As the browser's subscription has them; p256dh is a point of the curve P-256."},
+        "description": "As the browser has them; p256dh is a point of the curve P-256."},
       "VAPIDKey": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$",
         "description": "The id of the VAPID key pair that the subscription was made with. Without \
     it the current one."},

@@ -108,11 +108,13 @@ final class Poller {
   }
 
   func removeAll() {
-    for entry in entries.compactMap({ $0 }) {
-      _ = epoll_ctl(epoll, EPOLL_CTL_DEL, entry.descriptor, nil)
-    }
+    // A handler that is released here may remove another one.
+    let all = entries
     entries = []
     free = []
+    for entry in all.compactMap({ $0 }) {
+      _ = epoll_ctl(epoll, EPOLL_CTL_DEL, entry.descriptor, nil)
+    }
   }
 
   func wait(milliseconds: Int32) {
