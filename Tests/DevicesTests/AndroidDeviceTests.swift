@@ -55,7 +55,8 @@ import Testing
       #expect(try await run("unbind", "u2", "fcm") == "1")
       #expect(try await redis.keys() == [])
       #expect(try await run("bind", "u1", "production")?.contains("lower-case hex") == true)
-      #expect(try await run("bind", "u1", "gcm")?.contains("production, sandbox, fcm or webpush") == true)
+      #expect(
+        try await run("bind", "u1", "gcm")?.contains("production, sandbox, fcm or webpush") == true)
     }
   }
 
