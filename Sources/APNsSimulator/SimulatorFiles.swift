@@ -1,4 +1,3 @@
-import Glibc
 import SimulatorSupport
 import TLS
 
@@ -16,8 +15,6 @@ struct SimulatorFiles {
 
   static let madeKeyID = "SIMULATED1"
   static let madeTeamID = "SIMULATED2"
-  /// The certificates are made for 30 days.
-  private static let oldestSeconds = 20 * 24 * 3600
 
   /// Writes what is missing. Files of an earlier run that are young enough stay, so that a client
   /// that has read them survives a restart of the simulator.
@@ -66,10 +63,15 @@ struct SimulatorFiles {
       ("client.pem", true, true), ("client-sandbox.pem", true, false),
       ("client-production.pem", false, true),
     ]
-    let files = (["ca.pem", "server.pem", "server.key"] + clients.map { $0.0 }).map {
-      "\(directory)/\($0)"
+    let files =
+      [("ca.pem", false), ("server.pem", false), ("server.key", true)]
+      + clients.map { ($0.0, true) }
+    let areKept = files.allSatisfy { name, isSecret in
+      KeptFiles.isYoung("\(directory)/\(name)", isSecret: isSecret)
     }
-    if options.authority == nil, files.allSatisfy(isYoung), read(namesFile) == names { return }
+    if options.authority == nil, areKept, KeptFiles.read(namesFile, isSecret: false) == names {
+      return
+    }
     let authority: ThrowAwayAuthority
     if let known = options.authority {
       authority = known
@@ -88,37 +90,9 @@ struct SimulatorFiles {
 
   /// Beside the certificate, for who may read the directory.
   private static func providerKey(_ path: String) throws(TLSError) -> ES256Key {
-    if let pem = read(path) { return try ES256Key(pem: pem) }
+    if let pem = KeptFiles.read(path, isSecret: true) { return try ES256Key(pem: pem) }
     let key = try ES256Key.generate()
     try ThrowAwayAuthority.write(key.privateKeyPEM, to: path, mode: 0o600)
     return key
-  }
-
-  private static func isYoung(_ path: String) -> Bool {
-    var information = stat()
-    guard lstat(path, &information) == 0, information.st_size > 0, isOurs(information)
-    else { return false }
-    // A secret that others could read is none any more.
-    let isSecret =
-      path.hasSuffix(".key") || path.split(separator: "/").last?.hasPrefix("client") == true
-    if isSecret, information.st_mode & 0o077 != 0 { return false }
-    return time(nil) - information.st_mtim.tv_sec < oldestSeconds
-  }
-
-  /// A file that somebody else has put there may hold a key that somebody else knows.
-  private static func isOurs(_ information: stat) -> Bool {
-    information.st_mode & S_IFMT == S_IFREG && information.st_uid == geteuid()
-  }
-
-  private static func read(_ path: String) -> String? {
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var information = stat()
-    guard fstat(descriptor, &information) == 0, isOurs(information) else { return nil }
-    if path.hasSuffix(".p8"), information.st_mode & 0o077 != 0 { return nil }
-    var bytes = [UInt8](repeating: 0, count: 65_536)
-    let count = Glibc.read(descriptor, &bytes, bytes.count)
-    return count > 0 ? String(decoding: bytes[0..<count], as: UTF8.self) : nil
   }
 }

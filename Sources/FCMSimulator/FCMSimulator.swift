@@ -48,7 +48,7 @@ package actor FCMSimulator {
     let listener: Listener
     let service: SimulatorService
     do {
-      if let known = options.key { key = known } else { key = try RS256KeyPair.generate() }
+      if let known = options.key { key = known } else { key = try SimulatorFiles.key(files) }
       let tokens = try AccessTokens(
         account, publicKeyPEM: key.publicKeyPEM, seed: options.seed &+ 1)
       service = try SimulatorService(options, tokens, loop: loop, log: log)
@@ -68,7 +68,7 @@ package actor FCMSimulator {
     self.listener = listener
     let endpoint = Endpoint(host: Self.name(options), port: listener.port)
     try SimulatorFiles.write(
-      account, key, tokenURI: "https://\(endpoint)/token", to: files.serviceAccount)
+      account, key, tokenURI: "https://\(endpoint)/token", to: files)
     return FCMSimulatorAddress(
       host: options.host, port: listener.port, authorityFile: files.authority,
       serviceAccountFile: files.serviceAccount, projectID: options.projectID,

@@ -135,10 +135,7 @@ func withSimulator(
   }
   await simulator.stop()
   loop.stop()
-  for name in ["ca.pem", "server.pem", "server.key", "service-account.json", "control.token"] {
-    unlink("\(directory)/\(name)")
-  }
-  rmdir(directory)
+  removeDirectory(directory)
   try result.get()
 }
 
@@ -230,6 +227,16 @@ func makeDirectory() throws -> String {
   var template = Array("/tmp/fcm-simulator-test-XXXXXX".utf8CString)
   guard mkdtemp(&template) != nil else { throw SystemError(number: errno) }
   return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+}
+
+func removeDirectory(_ path: String) {
+  for name in [
+    "ca.pem", "server.pem", "server.key", "server.hosts", "service-account.json",
+    "service-account.pub.pem", "control.token",
+  ] {
+    unlink("\(path)/\(name)")
+  }
+  rmdir(path)
 }
 
 func readFile(_ path: String) throws -> [UInt8] {

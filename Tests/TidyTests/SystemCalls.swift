@@ -45,7 +45,7 @@ struct SystemCalls {
     "Sources/Terminal/Process/StopSignals.swift": "a thread that reads signals",
     // The simulator as a program of its own, and processes on this machine.
     "Sources/APNsSimulator/APNsSimulatorOptions.swift": "the default clock",
-    "Sources/APNsSimulator/SimulatorFiles.swift": "the age of files",
+    "Sources/SimulatorSupport/KeptFiles.swift": "the age of files",
     "Sources/FCMSimulator/FCMSimulatorOptions.swift": "the default clock",
     "Sources/WebPushSimulator/WebPushSimulatorOptions.swift": "the default clock",
     "Sources/Benchmarks/BenchOptions.swift": "progress that a person sees",

@@ -6,6 +6,12 @@ package struct RS256KeyPair: Sendable {
   package let privateKeyPEM: String
   package let publicKeyPEM: String
 
+  /// Of a key that was written down.
+  package init(privateKeyPEM: String, publicKeyPEM: String) {
+    self.privateKeyPEM = privateKeyPEM
+    self.publicKeyPEM = publicKeyPEM
+  }
+
   /// Makes a key of 2,048 bits, which takes a tenth of a second.
   package static func generate() throws(TLSError) -> RS256KeyPair {
     OpenSSLStart.once()
