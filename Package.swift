@@ -457,7 +457,7 @@ let testTargets: [Target] = [
       "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCM", "FCMSimulator",
       "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
-      "Telemetry", "Text", "TLS", "Transport",
+      "Subscriptions", "Telemetry", "Text", "TLS", "Transport", "WebPushSimulator",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
   tests("TerminalTests", ["Fixtures", "Terminal", "Threads"]),
@@ -475,7 +475,6 @@ let testTargets: [Target] = [
       "EventLoop", "FCMSimulator", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Telemetry",
       "Text", "Threads", "TLS", "Transport",
     ]),
-  tests("SimulatorSupportTests", ["SimulatorSupport"]),
   tests(
     "WebPushSimulatorTests",
     [

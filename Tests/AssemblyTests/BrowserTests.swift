@@ -1,0 +1,145 @@
+import Deliver
+import EventLoop
+import Model
+import Processes
+import Render
+import Settings
+import Subscriptions
+import Telemetry
+import Testing
+import Text
+import WebPushSimulator
+
+@testable import Assembly
+
+/// From settings and a template to the push services of browsers, against a simulator that verifies
+/// tokens and decrypts by rules of its own.
+@Suite struct BrowserTests {
+  private static let hosts = [
+    "fcm.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
+    "wns2-par02p.notify.windows.com",
+  ]
+  private static let template = """
+    collapse_id: "live-{{streamer.id}}"
+    payload:
+      aps: { alert: { title: "{{streamer.id}} is live", body: "{{stream.id}}" } }
+      n: 7
+    """
+
+  private let directory: ScratchDirectory
+  private let simulator: WebPushSimulator
+  private let settings: Settings
+  private let publicKey: [UInt8]
+
+  init() async throws {
+    directory = try ScratchDirectory()
+    simulator = WebPushSimulator(
+      options: .init(directory: directory.file("webpush")), log: { _ in })
+    let address = try await simulator.start()
+    try directory.write("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94\n", to: "vapid.key")
+    try directory.write(Self.template, to: "live.yaml")
+    var settings = Settings.defaults
+    settings.webpush.vapidKeyFile = directory.file("vapid.key")
+    settings.webpush.subject = "mailto:push@example.com"
+    settings.webpush.connectTo = "\(address.host):\(address.port)"
+    settings.webpush.caFile = address.authorityFile
+    settings.webpush.hosts.append("push.test")
+    settings.templates.directory = directory.path
+    self.settings = settings
+    let keys = try #require(try WebPushKeyFiles(settings)?.publicKeys.first)
+    publicKey = try #require(Base64URL.decode(keys.key.utf8))
+    #expect(keys.id == "main")
+  }
+
+  @Test func eachBrowserGetsItsMessageOnceFromItsOwnService() async throws {
+    var devices: [BrowserSubscription] = []
+    for number in 0..<200 { devices.append(try await subscription(Self.hosts[number % 4])) }
+    devices.append(try await subscription(Self.hosts[1], MagicFault(.gone)))
+    // Of another sender: Mozilla's service answers 401, and nothing is removed.
+    let tally = try await send(devices)
+    #expect(tally.pushes == 201 && tally.accepted == 200 && tally.verdicts == 1)
+    let message = try #require(await simulator.lastMessage(of: devices[2].binding.token))
+    let text = String(decoding: message, as: UTF8.self)
+    #expect(text.contains(#""title":"s1 is live","body":"x1""#), "\(text)")
+    let summary = await simulator.stop()
+    #expect(summary.accepted == 200 && summary.duplicates == 0)
+    #expect(summary.byService.values.sorted() == [50, 50, 50, 50])
+    // One token for each service, however many messages.
+    #expect(summary.tokenVerifications == 4)
+  }
+
+  @Test func aServiceThatSpeaksHTTP1AloneGetsItsOwn() async throws {
+    var devices: [BrowserSubscription] = []
+    for _ in 0..<20 { devices.append(try await subscription("http1.push.test")) }
+    let tally = try await send(devices)
+    #expect(tally.accepted == 20)
+    let summary = await simulator.stop()
+    #expect(summary.accepted == 20 && summary.duplicates == 0)
+  }
+
+  private func subscription(
+    _ host: String, _ magic: MagicFault? = nil
+  ) async throws -> BrowserSubscription {
+    let made = try await simulator.makeSubscription(
+      host: host, applicationServerKey: publicKey, magic)
+    return try BrowserSubscription(
+      topic: "com.example.live", endpoint: made.endpoint,
+      p256dh: Base64URL.encode(made.publicKey), auth: Base64URL.encode(made.secret),
+      keyID: nil, rules: Assembly.subscriptionRules(settings))
+  }
+
+  private struct Result {
+    let pushes: Int
+    let accepted: Int
+    let verdicts: Int
+  }
+
+  private func send(_ devices: [BrowserSubscription]) async throws -> Result {
+    let render = RenderStage(templates: try Assembly.templates(settings))
+    let credentials = try AppCredentialFiles(settings).credentials
+    let options = try Assembly.deliverOptions(settings) { _ in }
+    return try await EventLoop.temporary("test") {
+      (_: isolated LoopActor, loop: EventLoop) async throws -> Result in
+      let stage = DeliverStage(
+        options: options, credentials: credentials, loop: loop,
+        randomNumber: { .random(in: .min ... .max) })
+      stage.start()
+      let tally = SegmentTally()
+      let prepared = try render.prepare(Self.event)
+      let rendering = render.batches(
+        of: Self.page(devices), for: prepared, tally: tally, maximumPushes: 1_000)
+      let batch = try #require(rendering.next())
+      await stage.admit(batch)
+      await withCheckedContinuation { done in
+        if batch.unsettled == 0 { done.resume() } else { batch.whenSettled = { done.resume() } }
+      }
+      stage.stop()
+      return Result(
+        pushes: tally.pushes, accepted: tally.accepted, verdicts: tally.verdicts.count)
+    }
+  }
+
+  private static let event: Event = {
+    let now = WallClock.nowMilliseconds()
+    return Event(
+      id: "e1", app: "com.example.live", streamer: "s1", stream: "x1", template: "live",
+      occurredAt: now, expiresAt: now + 60_000, fields: [:], document: [])
+  }()
+
+  private static func page(_ devices: [BrowserSubscription]) -> RecipientPage {
+    let page = RecipientPage(fieldNames: ["locale"])
+    let user = page.bytes.append(utf8: "u1")
+    page.recipients = [
+      RecipientPage.Recipient(user: user, firstBinding: 0, bindingCount: devices.count)
+    ]
+    page.fields = [.missing]
+    page.bindings = devices.map { device in
+      let member = page.bytes.append(utf8: device.binding.member)
+      return RecipientPage.Binding(
+        member: member, token: member.last(device.binding.token.utf8.count),
+        keyCount: device.binding.keys.utf8.count, destination: .webpush)
+    }
+    page.followers = 1
+    return page
+  }
+}
