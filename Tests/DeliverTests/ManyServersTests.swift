@@ -55,16 +55,20 @@ private struct ServerAccount: PlatformAccount {
   private static let topic = PushRoute(destination: .webpush, topic: "a.b")
 
   private func bed(
-    _ loop: EventLoop, sandbox: DeliverBed.Sandbox = .served
+    _ loop: EventLoop, sandbox: DeliverBed.Sandbox = .served, more: [String] = []
   ) throws -> DeliverBed {
     let bed = try DeliverBed(loop, sandbox: sandbox) {
       $0.routes[.webpush] = $0.routes[.production]
       $0.closedAfter = .milliseconds(20)
+      $0.connectionsPerRoute = 1
+      $0.mostConnectionsPerRoute = 1
     }
+    let others = more.map { ($0, bed.server.port) }
     bed.use(
       AppCredentials(
         Servers(
-          ports: ["one": bed.server.port, "two": bed.sandbox.lastPort],
+          ports: ["one": bed.server.port, "two": bed.sandbox.lastPort]
+            .merging(others) { known, _ in known },
           account: ServerAccount(apple: APNsCredentials.key(bed.tokens)))))
     return bed
   }
@@ -101,6 +105,30 @@ private struct ServerAccount: PlatformAccount {
       #expect(stuck.settled == 0 && !bed.stage.isClosed(Self.topic))
       bed.stage.postponeWaiting(of: stuck)
       #expect(stuck.stragglers.map(\.member).count == 2)
+    }
+  }
+
+  /// Whoever subscribes may name servers that nobody else uses. All of them are busy here, so the
+  /// push to one more leaves its segment; when one is not, it makes room.
+  @Test func thereAreBoundedlyManyRoutesAndNoPushIsLostForThat() async throws {
+    let names = (0..<LaneRoutes.mostServers).map { "s\($0)" }
+    try await onLoop { _, loop in
+      let bed = try bed(loop, more: names)
+      defer { bed.stop() }
+      bed.server.holdsAnswers = true
+      let busy = SegmentTally()
+      await bed.stage.admit(bed.batch(names.map { (.webpush, $0 + "/a") }, busy))
+      await bed.until("all are in flight") { bed.server.requests.count == names.count }
+      await bed.stage.admit(bed.batch(devices("one/a"), bed.tally))
+      #expect(bed.tally.settled == 0 && bed.tally.stragglers.count == 1)
+      #expect(bed.stage.routes.all.count == names.count)
+      bed.server.holdsAnswers = false
+      bed.server.release()
+      await bed.until("answered") { busy.accepted == names.count }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices("one/b"), tally))
+      await bed.until("settled") { tally.accepted == 1 }
+      #expect(bed.stage.routes.all.count == names.count)
     }
   }
 
