@@ -1,6 +1,7 @@
 import Fixtures
 import HTTP2
 import JSON
+import Subscriptions
 import TLS
 import Telemetry
 import Text

@@ -1,4 +1,5 @@
 import Fixtures
+import Subscriptions
 import TLS
 import Testing
 import Text
