@@ -102,6 +102,12 @@ package final class Connection {
   /// shown one.
   package var peer: PeerCertificate? { stream.tls?.peer }
 
+  /// Of an open connection of a client: whether it speaks TLS.
+  package var isEncrypted: Bool { stream.tls != nil }
+
+  /// Of one that speaks TLS: what the server chose of what was offered (ALPN); nil: nothing.
+  package var applicationProtocol: String? { stream.tls?.applicationProtocol }
+
   /// Bytes written that the socket has not taken yet.
   package var pendingBytes: Int { stream.pendingBytes }
 
@@ -175,7 +181,8 @@ package final class Connection {
   private func session() throws(TransportError) -> TLSSession? {
     guard let clientContext else { return acceptedSession }
     do {
-      return try TLSSession(client: clientContext, host: endpoint.host)
+      return try TLSSession(
+        client: clientContext, host: endpoint.host, protocols: options.applicationProtocols)
     } catch {
       throw TransportError(.tls, "no TLS to \(endpoint)", cause: error)
     }
