@@ -78,7 +78,7 @@ package final class HTTP2FieldBlock {
   }
 
   /// Hands each field to `body`, in the order of the wire. The bytes are good during its call only.
-  package func forEach(
+  package func withEach(
     _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
   ) {
     for index in 0..<count {
