@@ -30,6 +30,8 @@ package protocol PlatformAccount: Sendable {
 
   /// Bytes of an answer's body that `meaning` reads at most; the rest is not kept.
   var keptBodyBytes: Int { get }
+  /// The header field, in lower case, whose text is `PlatformAnswer.detail`; nil: none.
+  var keptField: String? { get }
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning
   /// Of whom an answer speaks that asks for another try; nil: the push is tried until it expires.
   func subject(of reason: RejectionReason) -> RetrySubject?
@@ -45,6 +47,10 @@ package protocol PlatformAccount: Sendable {
   func replacement(for expired: any Credential, now: Int64) -> (any Credential)?
   /// For a connection that is made now.
   func makeShownCredentials() -> any ShownCredentials
+}
+
+extension PlatformAccount {
+  package var keptField: String? { nil }
 }
 
 /// Proves who we are: a token in each request, or a certificate. Two are the same when they are one
@@ -102,7 +108,7 @@ package protocol RequestWriter: AnyObject {
   ) -> UnsafeRawBufferPointer?
 }
 
-/// An answer that is not "accepted".
+/// An answer other than 200, which is "accepted" on every platform.
 package struct PlatformAnswer: Sendable {
   package let status: Int
   package let body: [UInt8]

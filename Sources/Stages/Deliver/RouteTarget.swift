@@ -28,6 +28,13 @@ package struct RouteTarget: Sendable {
 
   /// nil: the system's.
   package var network: (any Network)?
+  /// Its server may speak HTTP/1.1 in the place of HTTP/2: over TLS both are offered, and the
+  /// server chooses. A connection has one push in flight then, and there are
+  /// `Connections.most` of them under load.
+  package var mayUseHTTP1 = false
+  /// Whether an address of the server's must not be connected to: `TransportOptions` says when that
+  /// is asked.
+  package var refusesAddress: (@Sendable (_ address: [UInt8]) -> Bool)?
 
   package init(
     endpoint: Endpoint, tls: ClientSecurity?, interface: (any PushInterface)? = nil,
@@ -40,13 +47,17 @@ package struct RouteTarget: Sendable {
   }
 
   /// Offered in a TLS handshake (ALPN).
-  package var applicationProtocols: [String] { interface?.applicationProtocols ?? ["h2"] }
+  package var applicationProtocols: [String] {
+    interface?.applicationProtocols
+      ?? (mayUseHTTP1 ? ["h2", HTTP1Connection.protocolName] : ["h2"])
+  }
 
   /// How its server is reached.
   package func transport(connectTimeout: Duration) -> TransportOptions {
     var options = TransportOptions(connectTimeout: connectTimeout)
     options.proxy = proxy
     options.network = network
+    options.refusesAddress = refusesAddress
     return options
   }
 }
