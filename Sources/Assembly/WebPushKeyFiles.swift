@@ -132,6 +132,9 @@ extension Assembly {
     target.connections = RouteTarget.Connections(
       usual: webpush.connectionsPerLane, most: webpush.mostConnectionsPerLane,
       streams: webpush.streamsPerConnection)
+    // Services of the browsers speak HTTP/2; any other may not.
+    target.mayUseHTTP1 = true
+    if webpush.connectTo == nil { target.refusesAddress = { AddressRules.refuses($0) } }
     target.connectTo = webpush.connectTo.flatMap { text in
       text.lastIndex(of: ":").map {
         Endpoint(

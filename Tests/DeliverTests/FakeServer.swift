@@ -63,9 +63,9 @@ final class FakeServer {
   private var listener: Listener?
   var loop: EventLoop?
 
-  func start(on loop: EventLoop, tls: TLSServerContext) throws {
+  func start(on loop: EventLoop, tls: TLSServerContext, port: Int = 0) throws {
     self.loop = loop
-    listener = try Listener(host: "127.0.0.1", port: 0, tls: tls, loop: loop) {
+    listener = try Listener(host: "127.0.0.1", port: port, tls: tls, loop: loop) {
       [unowned self] transport in
       let connection = FakeConnection(self, transport, number: connections.count)
       if open.count >= maximumConnections {
@@ -76,7 +76,7 @@ final class FakeServer {
       connections.append(connection)
       return connection
     }
-    lastPort = port
+    lastPort = self.port
   }
 
   var port: Int { listener?.port ?? 0 }

@@ -1,84 +1,12 @@
-import Fixtures
-import HTTP2
 import Model
 import Testing
-import Transport
 
 @testable import APNs
 @testable import Deliver
 
-/// A platform that nobody has, to show what one takes: a description, an account, and ten lines of
-/// wire format.
-private struct ToyAccount: PlatformAccount {
-  static let description = Platform(
-    name: "toy", tokens: .opaque(maximumBytes: 64), reasons: ["Gone", "Busy"])
-  private static let gone = RejectionReason(named: "Gone", of: description)
-  private static let busy = RejectionReason(named: "Busy", of: description)
-
-  final class Key: Credential {
-    let text = "open sesame"
-  }
-
-  struct Shown: ShownCredentials {
-    func security(over protocols: [String]) -> ClientSecurity? { nil }
-    mutating func show(_ credential: any Credential, at now: UInt64) {}
-    func mayShow(_ credential: any Credential, at now: UInt64) -> Bool { true }
-  }
-
-  /// The wire format: the token in a header, the payload as it is.
-  final class Writer: RequestWriter {
-    let block: HTTP2FieldBlock
-
-    init(_ authority: String) throws(HTTP2Error) {
-      block = try HTTP2FieldBlock([
-        (":method", "POST", .indexed), (":scheme", "https", .indexed),
-        (":authority", authority, .indexed), (":path", "/toy", .indexed), ("to", "", .never),
-        ("key", "", .never),
-      ])
-    }
-
-    func fields(sharing shared: SharedHeaders) -> HTTP2FieldBlock? {
-      (shared.fields as? StableBytes).flatMap { block.set(5, $0.bytes) ? block : nil }
-    }
-
-    func fill(
-      _ fields: HTTP2FieldBlock, for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
-    ) -> UnsafeRawBufferPointer? {
-      fields.set(4, bytes[push.token]) ? bytes[push.payload] : nil
-    }
-  }
-
-  let platform = description.name
-  let keptBodyBytes = 0
-  var quota: PushQuota?
-  private let key = Key()
-
-  func makeRequestWriter(
-    authority: String, slots: Int
-  ) throws(HTTP2Error) -> any RequestWriter { try Writer(authority) }
-
-  func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders {
-    SharedHeaders(headers, credential, fields: StableBytes(key.text))
-  }
-
-  func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
-    let counted = AnswerCounts.Refusal(status: answer.status, reason: nil)
-    guard answer.status == 404 else {
-      return AnswerMeaning(
-        .retry(Self.busy), counted: counted, minimumWait: answer.status == 500 ? .seconds(1) : nil)
-    }
-    return AnswerMeaning(.prune(Self.gone), counted: counted, goneSince: 7)
-  }
-
-  func subject(of reason: RejectionReason) -> RetrySubject? { nil }
-  func reason(ofGoAway debug: [UInt8]) -> String? { nil }
-  func credential(now: Int64) -> any Credential { key }
-  func replacement(for expired: any Credential, now: Int64) -> (any Credential)? { nil }
-  func makeShownCredentials() -> any ShownCredentials { Shown() }
-}
-
+/// What a platform takes, by one that nobody has.
 @Suite struct ToyPlatformTests {
-  private static let toy = Destination.add(ToyAccount.description)[0]
+  private static let toy = ToyAccount.toy
 
   @Test func aBindingEndsInWhateverThePlatformsTokensHold() throws {
     #expect(Destination.add(ToyAccount.description) == [Self.toy])

@@ -17,7 +17,7 @@ package struct TestIdentity: Sendable {
     privateKey = try Self.text(files.key)
   }
 
-  private static func text(_ path: String) throws -> String {
+  fileprivate static func text(_ path: String) throws -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 16 << 10)
@@ -48,6 +48,7 @@ private struct ScratchPath {
 package struct TestCertificates {
   package let client: TLSClientContext
   package let server: TLSServerContext
+  private let identity: String
 
   /// - Parameters:
   ///   - days: until the server's certificate ends; below 0 it has ended.
@@ -66,5 +67,11 @@ package struct TestCertificates {
     server = try TLSServerContext(
       certificateFile: files.certificate, keyFile: files.key, alpn: serverProtocols)
     client = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
+    identity = try TestIdentity.text(files.key) + "\n" + TestIdentity.text(files.certificate)
+  }
+
+  /// The same server, when it agrees to these protocols (ALPN).
+  package func server(speaking protocols: [String]) throws -> TLSServerContext {
+    try TLSServerContext(identity: identity, alpn: protocols)
   }
 }

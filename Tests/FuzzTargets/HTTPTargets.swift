@@ -1,4 +1,5 @@
 import API
+import Deliver
 import EventLoop
 import HTTPServer
 import Ingest
@@ -21,12 +22,36 @@ let httpTargets = [
       try hold([400, 431].contains(refusal.status) && !refusal.reason.isEmpty, "\(refusal)")
     }
   },
+  // An answer to a push, by a server that closes behind it.
+  FuzzTarget("http1-answer") { input in
+    let whole = answer(input, [0..<input.count])
+    for cut in input.cuts { try holdEqual(answer(input, cut), whole, "an answer, in pieces") }
+    try hold(whole.status == 0 || (200..<600).contains(whole.status), "status \(whole.status)")
+    try hold(whole.status != 0 || !whole.isWhole, "an answer without a status")
+    try hold(whole.body.count <= 16, "a body of \(whole.body.count) bytes")
+  },
   // A request, as it comes; whoever sends it may do everything.
   FuzzTarget("api") { input in
     let reading = HTTPReading(input, [0..<input.count], maximumBodyBytes: 64 << 10)
     for request in reading.requests.prefix(4) { try APIEnd.shared.check(request) }
   },
 ]
+
+/// As far as it is read. What comes behind it, in its own piece, is no part of it.
+private func answer(_ input: UnsafeRawBufferPointer, _ pieces: [Range<Int>]) -> HTTP1Answer {
+  var reader = HTTP1AnswerReader(keptBodyBytes: 16, keptFields: [Array("retry-after".utf8)])
+  for piece in pieces {
+    do throws(HTTP1AnswerReader.Fault) {
+      guard try !reader.receive(input[piece: piece]) else { break }
+    } catch {
+      return reader.answer
+    }
+  }
+  reader.closed(inOrder: true)
+  var answer = reader.answer
+  if answer.isWhole { answer.endsConnection = false }
+  return answer
+}
 
 /// What a parser makes of some bytes, however they are cut.
 struct HTTPReading: Equatable {

@@ -368,8 +368,8 @@ package struct HTTP2ClientOptions: Sendable {
 
   package enum KeptFields: Sendable {
     case none, all
-    /// In lower case, as HTTP/2 has them.
-    case named([UInt8])
+    /// One, or either of two, in lower case, as HTTP/2 has them.
+    case named([UInt8], or: [UInt8] = [])
 
     @inline(__always)
     func keeps(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -377,8 +377,9 @@ package struct HTTP2ClientOptions: Sendable {
       case .none: return false
       case .all: return true
       // By its length first: every response has fields, and there are many of them.
-      case .named(let wanted):
-        return wanted.count == name.count && wanted.elementsEqual(name)
+      case .named(let one, let other):
+        return one.count == name.count && one.elementsEqual(name)
+          || other.count == name.count && other.elementsEqual(name)
       }
     }
   }

@@ -77,6 +77,18 @@ package final class HTTP2FieldBlock {
     return true
   }
 
+  /// Hands each field to `body`, in the order of the wire. The bytes are good during its call only.
+  package func withEach(
+    _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
+  ) {
+    for index in 0..<count {
+      let field = native[index]
+      body(
+        UnsafeRawBufferPointer(start: field.name, count: field.namelen),
+        UnsafeRawBufferPointer(start: field.value, count: field.valuelen))
+    }
+  }
+
   private static func copy(
     _ text: String, to target: UnsafeMutablePointer<UInt8>
   ) -> UnsafeMutablePointer<UInt8> {

@@ -11,7 +11,7 @@ package final class TLSClientContext: @unchecked Sendable {
   package let applicationProtocols: [String]
 
   /// `caFile`: PEM with the authorities to trust instead of the system's.
-  /// `alpn`: protocols offered; when not empty, the server must choose one of them.
+  /// `alpn`: protocols offered; `TLSSession` says when the server must choose one of them.
   /// `certificate`: what the server is shown when it asks who we are.
   package init(
     caFile: String?, alpn: [String], certificate: ClientCertificate? = nil
@@ -143,7 +143,7 @@ private func setSharedOptions(_ handle: OpaquePointer) throws(TLSError) {
 }
 
 /// RFC 7301, section 3.1: each name behind its length.
-private func wireFormat(_ protocols: [String]) -> [UInt8] {
+func wireFormat(_ protocols: [String]) -> [UInt8] {
   protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8.prefix(255)) }
 }
 

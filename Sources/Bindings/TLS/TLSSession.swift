@@ -28,11 +28,22 @@ package final class TLSSession {
 
   /// A client's side; the handshake starts with the first call of `handshake`.
   /// `host`: the name (or address) that the certificate must be for.
-  package convenience init(client context: TLSClientContext, host: String) throws(TLSError) {
+  /// `protocols`: offered instead of the context's. The server must choose one of those that are
+  /// offered, unless HTTP/1.1 is among them: a server that knows nothing of ALPN speaks that.
+  package convenience init(
+    client context: TLSClientContext, host: String, protocols: [String]? = nil
+  ) throws(TLSError) {
+    let offered = protocols ?? context.applicationProtocols
     try self.init(
       context.handle, of: context, host: host,
-      requiresProtocol: !context.applicationProtocols.isEmpty)
+      requiresProtocol: !offered.isEmpty && !offered.contains("http/1.1"))
     SSL_set_connect_state(ssl)
+    if let protocols {
+      let wire = wireFormat(protocols)
+      guard SSL_set_alpn_protos(ssl, wire, UInt32(wire.count)) == 0 else {
+        throw TLSError(.internalFailure, "OpenSSL refuses the protocols \(protocols)")
+      }
+    }
     let parameters = SSL_get0_param(ssl)
     if X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
       ERR_clear_error()
@@ -179,8 +190,7 @@ package final class TLSSession {
       isInOrder: SSL_get_verify_result(ssl) == X509_V_OK)
   }
 
-  /// What both sides have agreed to speak (ALPN), once the handshake is over; nil: nothing was
-  /// offered.
+  /// The one that the server has chosen (ALPN); nil before that, and when it has chosen none.
   package var applicationProtocol: String? {
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0

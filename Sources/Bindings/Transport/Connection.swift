@@ -102,7 +102,10 @@ package final class Connection {
   /// shown one.
   package var peer: PeerCertificate? { stream.tls?.peer }
 
-  /// Of a connection with TLS that is open: what both sides have agreed to speak (ALPN); nil: they
+  /// Of an open connection of a client: whether it speaks TLS.
+  package var isEncrypted: Bool { stream.tls != nil }
+
+  /// Of one that speaks TLS and is open: what both sides have agreed to speak (ALPN); nil: they
   /// have not.
   package var applicationProtocol: String? { stream.tls?.applicationProtocol }
 
@@ -180,7 +183,8 @@ package final class Connection {
   private func session() throws(TransportError) -> TLSSession? {
     guard let clientContext else { return acceptedSession }
     do {
-      return try TLSSession(client: clientContext, host: endpoint.host)
+      return try TLSSession(
+        client: clientContext, host: endpoint.host, protocols: options.applicationProtocols)
     } catch {
       throw TransportError(.tls, "no TLS to \(endpoint)", cause: error)
     }

@@ -89,7 +89,9 @@ final class Dialer {
     endResolving()
     switch result {
     case .failure(let error): finish(.failed(error))
-    case .success(let found):
+    case .success(let all):
+      let found = all.filter(mayConnect)
+      guard !found.isEmpty || all.isEmpty else { return finish(.failed(refusal(of: all.count))) }
       whenResolved()
       addressCount = found.count
       let order = book?.order(found, at: loop.now) ?? AddressBook.interleaved(found)
@@ -98,6 +100,20 @@ final class Dialer {
       ) { [weak self] in self?.raced($0) }
       race?.start()
     }
+  }
+
+  /// The proxy's own address is the operator's choice, and is not asked about.
+  private func mayConnect(to address: SocketAddress) -> Bool {
+    guard let refuses = options.refusesAddress, options.proxy == nil else { return true }
+    guard let bytes = address.networkBytes else { return false }
+    return !refuses(bytes)
+  }
+
+  private func refusal(of count: Int) -> TransportError {
+    TransportError(
+      .refusedAddress,
+      "\(endpoint) was not asked: \(count == 1 ? "its address" : "each of its \(count) addresses")"
+        + " is one that must not be connected to, as those of private networks are")
   }
 
   private func raced(_ outcome: ConnectionRace.Outcome) {

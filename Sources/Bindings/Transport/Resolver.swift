@@ -10,6 +10,18 @@ package struct SocketAddress: Sendable, Hashable {
   let family: Int32
   let bytes: [UInt8]
 
+  /// 4 or 16 bytes in network order; nil of a family that is neither IPv4 nor IPv6.
+  var networkBytes: [UInt8]? {
+    let range: Range<Int>? =
+      switch family {
+      case AF_INET: 4..<8  // of sockaddr_in
+      case AF_INET6: 8..<24  // of sockaddr_in6
+      default: nil
+      }
+    guard let range, range.upperBound <= bytes.count else { return nil }
+    return Array(bytes[range])
+  }
+
   /// Opens a non-blocking stream socket and begins to connect. Nil and errno when that fails at
   /// once.
   func connect(_ options: TransportOptions) -> Int32? {

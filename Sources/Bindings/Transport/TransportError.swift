@@ -6,6 +6,8 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
   package enum Code: String, Sendable {
     /// The proxy on the way refused, or is none.
     case proxy
+    /// `TransportOptions.refusesAddress` refuses every address of the server.
+    case refusedAddress
     case unresolved, unreachable, timeout, tls, reset, closedByPeer, cannotListen, noDescriptors
   }
 

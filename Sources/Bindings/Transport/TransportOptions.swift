@@ -25,6 +25,16 @@ package struct TransportOptions: Sendable {
   package var network: (any Network)?
   /// Resolves the server's name.
   package var names = NameResolver.system
+  /// Whether a connection to an address must not be made; nil: to none. It is asked for each
+  /// address that the server's name leads to, or that stands in its place, before anything is sent
+  /// there: 4 or 16 bytes in network order. When it refuses all, the connection fails with
+  /// `.refusedAddress`.
+  ///
+  /// It is not asked where others find the way: a proxy is given the server's name and resolves it
+  /// itself, so its own rules must keep it from such addresses; a `network` has no addresses.
+  package var refusesAddress: (@Sendable (_ address: [UInt8]) -> Bool)?
+  /// Offered in the TLS handshake (ALPN); nil: those of `ClientSecurity`.
+  package var applicationProtocols: [String]?
 
   package init(
     connectTimeout: Duration = .seconds(10), resolveTimeout: Duration = .seconds(15),

@@ -34,9 +34,6 @@ package final class WebPushCredentials: PlatformAccount {
 
   package var platform: String { Platform.webpush.name }
 
-  /// The header field whose text `PlatformAnswer.detail` is to be.
-  package static let keptField = PushServiceAnswers.windowsField
-
   // MARK: requests
 
   package func makeRequestWriter(
@@ -55,6 +52,7 @@ package final class WebPushCredentials: PlatformAccount {
   // MARK: answers
 
   package var keptBodyBytes: Int { PushServiceAnswers.maximumBytes }
+  package var keptField: String? { PushServiceAnswers.windowsField }
 
   package func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
     let word = dialect.word(in: answer)

@@ -33,6 +33,8 @@ package protocol PlatformAccount: Sendable {
 
   /// Bytes of an answer's body that `meaning` reads at most; the rest is not kept.
   var keptBodyBytes: Int { get }
+  /// The header field, in lower case, whose text is `PlatformAnswer.detail`; nil: none.
+  var keptField: String? { get }
   func meaning(of answer: PlatformAnswer) -> AnswerMeaning
   /// Of whom an answer speaks that asks for another try; nil: the push is tried until it expires.
   func subject(of reason: RejectionReason) -> RetrySubject?
@@ -75,6 +77,7 @@ package struct PushService: Sendable {
 }
 
 extension PlatformAccount {
+  package var keptField: String? { nil }
   package var quota: PushQuota? { nil }
 }
 
@@ -146,7 +149,7 @@ package protocol RequestWriter: AnyObject {
   ) -> UnsafeRawBufferPointer?
 }
 
-/// An answer that is not "accepted".
+/// An answer other than 200, which is "accepted" on every platform.
 package struct PlatformAnswer: Sendable {
   package let status: Int
   package let body: [UInt8]

@@ -30,6 +30,13 @@ package struct RouteTarget: Sendable {
 
   /// nil: the system's.
   package var network: (any Network)?
+  /// Its server may speak HTTP/1.1 in the place of HTTP/2: over TLS both are offered, and the
+  /// server chooses. A connection has one push in flight then, and there are
+  /// `Connections.most` of them under load.
+  package var mayUseHTTP1 = false
+  /// Whether an address of the server's must not be connected to: `TransportOptions` says when that
+  /// is asked.
+  package var refusesAddress: (@Sendable (_ address: [UInt8]) -> Bool)?
 
   package init(
     endpoint: Endpoint, tls: ClientSecurity?, interface: (any PushInterface)? = nil,
@@ -42,7 +49,10 @@ package struct RouteTarget: Sendable {
   }
 
   /// Offered in a TLS handshake (ALPN).
-  package var applicationProtocols: [String] { interface?.applicationProtocols ?? ["h2"] }
+  package var applicationProtocols: [String] {
+    interface?.applicationProtocols
+      ?? (mayUseHTTP1 ? ["h2", HTTP1Connection.protocolName] : ["h2"])
+  }
 
   /// How its server is reached.
   package func transport(connectTimeout: Duration) -> TransportOptions {
@@ -50,6 +60,7 @@ package struct RouteTarget: Sendable {
     options.proxy = proxy
     options.connectTo = connectTo
     options.network = network
+    options.refusesAddress = refusesAddress
     return options
   }
 }

@@ -41,6 +41,13 @@ final class AnswerJudge {
     traffic.note(answers, at: loop.now)
   }
 
+  /// The meaning of an answer, as its platform has it; nil: the push is accepted.
+  func meaning(of answer: PlatformAnswer) -> AnswerMeaning? {
+    guard answer.status != 200 else { return nil }
+    let meaning = context.account.meaning(of: answer)
+    return meaning.disposition == .accepted ? nil : meaning
+  }
+
   /// The server ended the stream without an answer.
   /// - Parameters:
   ///   - isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).

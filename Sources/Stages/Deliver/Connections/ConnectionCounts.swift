@@ -1,7 +1,7 @@
 /// How many connections opened and ended, and why: what a server, and we, make of them.
 package struct ConnectionCounts: Sendable, Equatable {
   package enum End: String, Sendable, CaseIterable {
-    /// The server's GOAWAY.
+    /// The server's GOAWAY, or an answer of HTTP/1.1 with which it ended the connection.
     case goAway = "goaway"
     /// A reason of ours: other credentials, too many for the load, nothing left to do.
     case retired

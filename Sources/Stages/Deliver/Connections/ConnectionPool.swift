@@ -2,9 +2,13 @@ import EventLoop
 import HTTP2
 import Model
 import Text
+import Transport
 
 /// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
+  /// For how long a server is taken to speak no more than HTTP/1.1. Nanoseconds: an hour.
+  static let http1Memory: UInt64 = 3_600_000_000_000
+
   private let context: RouteContext
   private let waiting: RouteWaiting
   private let answers: AnswerJudge
@@ -17,6 +21,8 @@ final class ConnectionPool {
   private var isStarted = false
   private var isStopped = false
   private var probedAt: UInt64 = 0
+  /// Until then the server is offered HTTP/1.1 alone, since it chose that before.
+  private var http1Until: UInt64 = 0
 
   init(
     _ context: RouteContext, waiting: RouteWaiting, answers: AnswerJudge, losses: LossJudge
@@ -87,8 +93,23 @@ final class ConnectionPool {
     if let interface = context.target.interface {
       return interface.makeConnection(ConnectionRoute(context, pool: self, judge: answers))
     }
+    if context.loop.now < http1Until {
+      return try HTTP1Connection(context, isForProbes: isForProbes, pool: self, answers: answers)
+    }
     return try HTTP2Connection(
       context, isForProbes: isForProbes, pool: self, answers: answers, losses: losses)
+  }
+
+  /// The server has chosen HTTP/1.1 of what this connection offered.
+  func speaksHTTP1(
+    _ connection: HTTP2Connection, over transport: Connection
+  ) throws(HTTP2Error) {
+    guard let slot = slots.slot(of: connection) else { return transport.close() }
+    let successor = try HTTP1Connection(
+      context, isForProbes: slots.probes.contains(slot), pool: self, answers: answers)
+    http1Until = context.loop.now &+ Self.http1Memory
+    slots[slot].connection = successor
+    successor.take(transport, shown: connection.shown)
   }
 
   private func open(_ slot: Int, after delay: Duration) {
@@ -161,6 +182,8 @@ final class ConnectionPool {
   ) {
     slots.retiring.removeAll { $0 === connection }
     guard !isStopped else { return }
+    // It may have changed its mind: the next connection offers both.
+    if !connection.wasOpened { http1Until = 0 }
     losses.lost(connection, orphans, reason: reason)
     if mustReplace, let slot = slots.slot(of: connection) {
       releaseSlot(slot, after: connection, reason: reason)

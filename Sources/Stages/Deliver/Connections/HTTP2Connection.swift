@@ -20,6 +20,8 @@ final class HTTP2Connection: PushConnection {
   private var watch: ConnectionWatch
   private let slots: StreamSlots
   private let requests: RequestSender
+  /// The platform's, of an answer; empty: none.
+  private let keptField: [UInt8]
   private var hasWork = false
   private(set) var shown: any ShownCredentials
   private(set) var cut = StreamCut()
@@ -51,7 +53,8 @@ final class HTTP2Connection: PushConnection {
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = slots.capacity
     sessionOptions.keptBodyBytes = context.account.keptBodyBytes
-    sessionOptions.keptFields = .named(RetryAfter.fieldName)
+    keptField = context.account.keptField.map { Array($0.utf8) } ?? []
+    sessionOptions.keptFields = .named(RetryAfter.fieldName, or: keptField)
     session = try HTTP2ClientSession(options: sessionOptions)
   }
 
@@ -130,26 +133,40 @@ final class HTTP2Connection: PushConnection {
         answered += 1
         watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: now)
       }
-      guard ended.status != 200 else {
+      let meaning = meaning(of: ended)
+      guard ended.status == 0 || meaning != nil else {
         answers.accepted(item.push, sentAt: item.sentAt, &accepted)
         continue
       }
       // A failure may change the rate: those that came before are judged by the one before.
       answers.note(accepted)
-      if ended.status == 0 { settleUnanswered(item, ended) } else { settleRefused(item, ended) }
+      if let meaning {
+        settleRefused(item, ended, meaning)
+      } else {
+        settleUnanswered(item, ended)
+      }
       accepted = answers.begin()
     }
     answers.note(accepted)
     closeWhenDrained()
   }
 
-  private func settleRefused(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
+  /// nil: there is no answer, or the push is accepted.
+  private func meaning(of ended: HTTP2Ended) -> AnswerMeaning? {
+    guard ended.status != 0, ended.status != 200 else { return nil }
+    let detail = ended.content?.value(of: keptField).map { String(decoding: $0, as: UTF8.self) }
+    return answers.meaning(
+      of: PlatformAnswer(
+        status: ended.status, body: ended.content?.body ?? [], isWhole: ended.errorCode == 0,
+        detail: detail))
+  }
+
+  private func settleRefused(
+    _ item: StreamSlots.Slot, _ ended: HTTP2Ended, _ meaning: AnswerMeaning
+  ) {
     let retryAfter = ended.content?.value(of: RetryAfter.fieldName)?.withUnsafeBytes {
       RetryAfter.parse($0, now: context.options.wallClock())
     }
-    let answer = PlatformAnswer(
-      status: ended.status, body: ended.content?.body ?? [], isWhole: ended.errorCode == 0)
-    let meaning = context.account.meaning(of: answer)
     answers.refused(item, meaning, retryAfter: retryAfter, on: self)
     if case .setAside = meaning.disposition { cut.rejected(at: now) }
   }
@@ -242,7 +259,7 @@ final class HTTP2Connection: PushConnection {
       let hasLeft = session?.hasLeft(slot: slot) ?? true
       guard let item = slots.empty(slot) else { return nil }
       if status != 0 { answered += 1 }
-      if status == 200 {
+      if status != 0, isAccepted(status) {
         // The stream's end alone was lost, and the server has the push.
         answers.accepted(item.push, sentAt: item.sentAt, &accepted)
       } else if !hasLeft {
@@ -254,6 +271,10 @@ final class HTTP2Connection: PushConnection {
       }
       return nil
     }
+  }
+
+  private func isAccepted(_ status: Int) -> Bool {
+    answers.meaning(of: PlatformAnswer(status: status, body: [], isWhole: false)) == nil
   }
 
   // MARK: now and then
@@ -323,7 +344,23 @@ final class HTTP2Connection: PushConnection {
 }
 
 extension HTTP2Connection: ConnectionDelegate {
+  /// The server has chosen HTTP/1.1: another takes over the transport, and the slot.
+  private func becomeHTTP1(_ connection: Connection) {
+    do {
+      try pool.speaksHTTP1(self, over: connection)
+      transport = nil
+      session = nil
+    } catch {
+      handle(.lost, "\(error)")
+    }
+  }
+
   func connectionOpened(_ connection: Connection) {
+    if context.target.mayUseHTTP1, connection.isEncrypted,
+      connection.applicationProtocol != "h2"
+    {
+      return becomeHTTP1(connection)
+    }
     watch.connected(at: now)
     handle(.opened, "")
     flush()

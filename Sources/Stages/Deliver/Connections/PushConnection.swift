@@ -19,7 +19,7 @@ package protocol PushConnection: AnyObject {
   func flushIfNeeded()
   /// The credentials that the server has seen on it.
   var shown: any ShownCredentials { get }
-  /// The server said that it takes no more streams.
+  /// The server said that it takes no more pushes on it.
   var wasSentAway: Bool { get }
   /// Whether it took streams from it for rejected tokens.
   var cut: StreamCut { get }

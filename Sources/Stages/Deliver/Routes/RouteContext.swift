@@ -67,14 +67,19 @@ final class RouteContext {
   func report(_ notice: DeliverNotice) { options.report(notice) }
 
   /// Another connection to the route's server; `connect` starts it.
-  /// - Parameter shown: the credentials that it presents in the TLS handshake.
+  /// - Parameters:
+  ///   - shown: the credentials that it presents in the TLS handshake.
+  ///   - protocols: offered there (ALPN); nil: the target's.
   func makeTransport(
-    _ delegate: any ConnectionDelegate, _ shown: any ShownCredentials
+    _ delegate: any ConnectionDelegate, _ shown: any ShownCredentials,
+    offering protocols: [String]? = nil
   ) -> Connection {
-    Connection(
-      to: target.endpoint, tls: shown.security(over: target.applicationProtocols) ?? target.tls,
-      options: target.transport(connectTimeout: options.connectTimeout), addresses: addresses,
-      loop: loop, delegate: delegate)
+    let protocols = protocols ?? target.applicationProtocols
+    var transport = target.transport(connectTimeout: options.connectTimeout)
+    if target.mayUseHTTP1 { transport.applicationProtocols = protocols }
+    return Connection(
+      to: target.endpoint, tls: shown.security(over: protocols) ?? target.tls, options: transport,
+      addresses: addresses, loop: loop, delegate: delegate)
   }
 }
 
