@@ -478,7 +478,8 @@ let testTargets: [Target] = [
   tests(
     "WebPushSimulatorTests",
     [
-      "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Subscriptions", "Telemetry", "Text", "TLS",
+      "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Subscriptions", "Telemetry",
+      "Text", "TLS",
       "Transport", "WebPush", "WebPushSimulator",
     ]),
   tests(

@@ -17,7 +17,7 @@ package struct CredentialGroup: Sendable {
   }
 
   /// In the order of the bundle ids; one that is empty, where nothing is set; none where pushes go
-  /// to Android alone.
+  /// to Android or browsers alone.
   package static func all(_ settings: Settings) -> [CredentialGroup] {
     let apns = settings.apns
     var groups: [CredentialGroup] = []
@@ -30,7 +30,7 @@ package struct CredentialGroup: Sendable {
       let place = find(credentials)
       groups[place].apps.append(app)
     }
-    if !apns.credentials.isEmpty || groups.isEmpty && !settings.fcm.isConfigured {
+    if !apns.credentials.isEmpty || groups.isEmpty && !settings.sendsElsewhere {
       let place = find(apns.credentials)
       groups[place].isOfOthers = true
     }

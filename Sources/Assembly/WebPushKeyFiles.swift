@@ -116,10 +116,10 @@ extension Assembly {
   /// Which browsers' subscriptions are taken, and sent to.
   package static func subscriptionRules(_ settings: Settings) -> SubscriptionRules {
     let webpush = settings.webpush
-    let hosts: EndpointRules.Hosts =
-      webpush.hosts.contains("*") ? .open : .suffixes(webpush.hosts)
+    let hosts = webpush.hosts.flatMap { $0 == "browsers" ? EndpointRules.browsers : [$0] }
     return SubscriptionRules(
-      endpoints: EndpointRules(hosts: hosts, ports: Set(webpush.ports.compactMap { Int($0) })),
+      endpoints: EndpointRules(
+        hosts: hosts.contains("*") ? .open : .suffixes(hosts), ports: Set(webpush.ports.compactMap { Int($0) })),
       keyIDs: [webpush.vapidKeyID] + webpush.formerVAPIDKeyFiles.keys.sorted())
   }
 

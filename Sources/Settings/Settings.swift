@@ -19,6 +19,9 @@ package struct Settings: Sendable, Equatable {
   package var probes = Probes()
   package var log = Log()
 
+  /// Pushes go to Android or to browsers: then Apple need not be configured.
+  package var sendsElsewhere: Bool { fcm.isConfigured || webpush.isConfigured }
+
   /// The values of an empty configuration; `worker.id`, which each process makes up, is empty.
   package static let defaults: Settings = {
     var settings = Settings()

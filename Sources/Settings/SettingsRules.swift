@@ -213,7 +213,7 @@ struct SettingsRules {
     CredentialRules(settings.apns.credentials).check(
       &layers,
       areNeeded: requirements.contains(.credentials) && apps.isEmpty
-        && !settings.fcm.isConfigured && !settings.webpush.isConfigured)
+        && !settings.sendsElsewhere)
   }
 
   private func checkFCM(_ layers: inout SettingsLayers) {

@@ -27,7 +27,9 @@ import Transport
   init() throws {
     directory = try ScratchDirectory()
     _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
-    _ = try directory.write(try ES256Key.generate().privateKeyPEM, to: "key.p8")
+    for name in ["key.p8", "vapid.pem", "o.pem"] {
+      _ = try directory.write(try ES256Key.generate().privateKeyPEM, to: name)
+    }
     let authority = try ThrowAwayAuthority(hosts: ["localhost"])
     for name in ["apns.pem", "redis.pem", "kafka.pem"] {
       _ = try directory.write(authority.authorityCertificate, to: name)
@@ -171,9 +173,14 @@ import Transport
         .production: Endpoint(host: "production.example", port: 2001),
         .sandbox: Endpoint(host: "sandbox.example", port: 2002),
         .fcm: Endpoint(host: "fcm.example", port: 2008),
+        .webpush: Endpoint(host: "push.invalid", port: 443),
       ])
     let android = deliver.routes[.fcm]?.connections
     #expect(android?.usual == 3 && android?.most == 9 && android?.streams == 99)
+    let browsers = deliver.routes[.webpush]
+    #expect(browsers?.connections?.usual == 2 && browsers?.connections?.most == 5)
+    #expect(browsers?.connections?.streams == 98 && browsers?.mayUseHTTP1 == true)
+    #expect(browsers?.connectTo == Endpoint(host: "127.0.0.1", port: 2009))
     let proxy = HTTPProxy(
       endpoint: Endpoint(host: "proxy.example", port: 2007), username: "pu", password: "pp")
     #expect(deliver.routes[.production]?.proxy == proxy && deliver.routes[.sandbox]?.proxy == proxy)
@@ -193,7 +200,7 @@ import Transport
     let yaml = SampleConfiguration.yaml.replacing(", interface: binary", with: "")
       .replacing(host, with: host + ", interface: binary")
     let routes = try Assembly.deliverRoutes(settings(yaml))
-    #expect(routes.count == 3)
+    #expect(routes.count == 4)
     for (environment, route) in routes where environment.platform == .apns {
       let isLegacy = environment.name == legacy
       #expect(route.interface?.silence == (isLegacy ? .seconds(4) : nil))

@@ -30,6 +30,7 @@ struct SystemCalls {
     "Sources/Assembly/CertificateCredentials.swift": "the default clock; has the file changed?",
     "Sources/Assembly/ProviderCredentials.swift": "tokens' clock; has the file changed?",
     "Sources/Assembly/FCMCredentialFiles.swift": "tokens' clock and jitter; has the file changed?",
+    "Sources/Assembly/WebPushKeyFiles.swift": "tokens' clock; have the files changed?",
     // Where a process is put together.
     "Sources/Assembly/Assembly+API.swift": "the API's clock",
     "Sources/Assembly/Assembly.swift":

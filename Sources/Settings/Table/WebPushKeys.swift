@@ -19,14 +19,11 @@ extension SettingTable {
       "Whom a push service may turn to: mailto: and an address, or an https: page. Apple refuses "
         + "pushes without a real one."),
     .list(
-      "webpush.hosts", \.webpush.hosts,
-      default: [
-        "fcm.googleapis.com", "jmt17.google.com", "push.services.mozilla.com", "push.apple.com",
-        "notify.windows.com",
-      ], .hostSuffix,
-      "The push services that endpoints may name: these hosts and all below them. An endpoint "
-        + "comes from a client; `*` allows any host with a public address, for browsers and "
-        + "distributors with services of their own."),
+      "webpush.hosts", \.webpush.hosts, default: ["browsers"], .hostSuffix,
+      "The push services that endpoints may name, since endpoints come from clients: hosts, and all "
+        + "below them. `browsers` stands for those of Chrome, Edge, Firefox and Safari; `*` allows "
+        + "any host with a public address, for browsers and distributors with services of their "
+        + "own."),
     .list(
       "webpush.ports", \.webpush.ports, example: "[8443]", .port,
       "Ports of endpoints that are allowed besides 443."),
@@ -75,7 +72,7 @@ extension TextRule {
     $0.hasPrefix("mailto:") || $0.hasPrefix("https://")
   }
 
-  static let hostSuffix = TextRule("a host name in lower case, or `*`", maximumBytes: 253) {
+  static let hostSuffix = TextRule("a host name in lower case, `browsers` or `*`", maximumBytes: 253) {
     $0 == "*"
       || $0.utf8.allSatisfy { $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D || $0 == 0x2E }
   }
