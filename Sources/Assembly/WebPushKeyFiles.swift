@@ -119,7 +119,8 @@ extension Assembly {
     let hosts = webpush.hosts.flatMap { $0 == "browsers" ? EndpointRules.browsers : [$0] }
     return SubscriptionRules(
       endpoints: EndpointRules(
-        hosts: hosts.contains("*") ? .open : .suffixes(hosts), ports: Set(webpush.ports.compactMap { Int($0) })),
+        hosts: hosts.contains("*") ? .open : .suffixes(hosts),
+        ports: Set(webpush.ports.compactMap { Int($0) })),
       keyIDs: [webpush.vapidKeyID] + webpush.formerVAPIDKeyFiles.keys.sorted())
   }
 

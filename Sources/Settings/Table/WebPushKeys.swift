@@ -72,7 +72,7 @@ extension TextRule {
     $0.hasPrefix("mailto:") || $0.hasPrefix("https://")
   }
 
-  static let hostSuffix = TextRule("a host name in lower case, `browsers` or `*`", maximumBytes: 253) {
+  static let hostSuffix = TextRule("a host in lower case, `browsers` or `*`", maximumBytes: 253) {
     $0 == "*"
       || $0.utf8.allSatisfy { $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D || $0 == 0x2E }
   }
