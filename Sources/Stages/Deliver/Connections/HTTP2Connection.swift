@@ -52,6 +52,8 @@ final class HTTP2Connection: PushConnection {
     sessionOptions.maximumSlots = slots.capacity
     sessionOptions.keptBodyBytes = context.account.keptBodyBytes
     sessionOptions.keptFields = .named(RetryAfter.fieldName)
+    // Nobody reads it: the push is accepted.
+    sessionOptions.keepsBodyOfSuccess = false
     session = try HTTP2ClientSession(options: sessionOptions)
   }
 
