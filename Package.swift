@@ -212,8 +212,9 @@ let rooms: [Target] = [
     "Benchmarks",
     [
       "APNs",
-      "APNsSimulator", "Deliver", "Devices", "EventLoop", "Keyspace", "LocalStack", "Model",
-      "Processes", "Redis", "ServerProcesses", "Telemetry", "Terminal", "Text", "TLS",
+      "APNsSimulator", "Deliver", "Devices", "EventLoop", "FCM", "Keyspace", "LocalStack", "Model",
+      "Processes", "Redis", "ServerProcesses", "SingleRequests", "Subscriptions", "Telemetry",
+      "Terminal", "Text", "TLS", "Transport", "WebPush", "WebPushSimulator",
     ]),
   room(
     "Demo",
@@ -448,7 +449,7 @@ let testTargets: [Target] = [
   tests(
     "DemoTests",
     ["Demo", "Devices", "LocalStack", "Record", "ServerProcesses", "Terminal", "Threads"]),
-  tests("BenchmarksTests", ["Benchmarks"]),
+  tests("BenchmarksTests", ["Benchmarks", "Deliver", "FCM", "Model"]),
   tests("SettingsTests", ["Checkout", "Processes", "Settings", "Text", "YAML"]),
   tests(
     "AssemblyTests",

@@ -1,7 +1,6 @@
 import APNs
 import Deliver
 import EventLoop
-import LocalStack
 import Model
 import Processes
 import ServerProcesses
@@ -14,38 +13,116 @@ package enum BenchSender {
   /// The hidden verb that runs it.
   package static let verb = "bench-sender"
 
-  /// - Parameter simulatorReady: a file with what the simulator printed when it was ready.
-  package static func run(
-    _ count: Int, simulatorReady file: String
-  ) async throws(LocalRunError) -> JSONOutput {
+  package enum Work: String, CaseIterable, Sendable {
+    case apns, fcm, webpush
+    /// Of Web Push the cryptography alone: nothing is sent.
+    case encryption
+  }
+
+  /// What a process does.
+  package struct Order: Sendable {
+    package let work: Work
+    package let secrets: WebPushTraffic.Secrets
+    package let pushes: Int
+    /// What the simulator printed when it was ready.
+    package let readyFile: String
+
+    package init(
+      _ work: Work, secrets: WebPushTraffic.Secrets = .cached, pushes: Int, readyFile: String
+    ) {
+      self.work = work
+      self.secrets = secrets
+      self.pushes = pushes
+      self.readyFile = readyFile
+    }
+
+    fileprivate var command: [String] {
+      [
+        Executable.own, verb, "--work", work.rawValue, "--secrets", secrets.rawValue,
+        "--simulator", readyFile, "--pushes", "\(pushes)",
+      ]
+    }
+  }
+
+  // MARK: the bench
+
+  /// Starts a sender and waits for its end. All pushes must be accepted.
+  static func measure(
+    _ order: Order, _ processes: ChildProcesses
+  ) async throws(LocalRunError) -> LoadGenerator.Process {
+    let process = try processes.start("sender", order.command, isNeeded: false, isGuarded: false)
+    let ending = try await processes.finish(process, within: .seconds(300))
+    let output = ScratchDirectory.read(process.outputFile) ?? ""
+    let report = try JSONReport(Array(output.utf8), of: "the sender")
+    let accepted = try report.integer("accepted")
+    guard accepted == order.pushes else {
+      throw LocalRunError(
+        .failed,
+        "of the sender's \(Figures.grouped(order.pushes)) pushes \(Figures.grouped(accepted)) were "
+          + "accepted")
+    }
+    let seconds = Double(try report.integer("elapsed_us")) / 1e6
+    return LoadGenerator.Process(
+      requests: order.pushes, cpuMicroseconds: ending.cpuMicroseconds,
+      requestsPerSecond: Double(order.pushes) / seconds, succeeded: accepted)
+  }
+
+  // MARK: the sender
+
+  package static func run(_ order: Order) async throws(LocalRunError) -> JSONOutput {
+    let file = order.readyFile
     let ready = try JSONReport(Array((ScratchDirectory.read(file) ?? "").utf8), of: file)
     return try await EventLoop.temporary("bench-sender") {
       (_: isolated LoopActor, loop: EventLoop) async throws(LocalRunError) -> JSONOutput in
-      let simulator = try SimulatorProcess(.apns, ready: ready, readyFile: file, loop: loop)
-      return try await send(count, to: simulator, loop)
+      switch order.work {
+      case .apns:
+        let simulator = try SimulatorProcess(.apns, ready: ready, readyFile: file, loop: loop)
+        let account = APNsCredentials.key(try BenchTraffic.providerTokens(simulator))
+        return try await send(
+          try BenchTraffic.traffic(), order.pushes, to: .production,
+          RouteTarget(endpoint: simulator.endpoint, tls: simulator.trust),
+          AppCredentials(account), loop)
+      case .fcm:
+        let simulator = try SimulatorProcess(.fcm, ready: ready, readyFile: file, loop: loop)
+        let tokens = try FCMTraffic.tokens(simulator, randomNumber: loop.randomNumber())
+        _ = try await FCMTraffic.firstToken(of: tokens, on: loop)
+        return try await send(
+          try FCMTraffic.traffic(), order.pushes, to: .fcm,
+          RouteTarget(endpoint: simulator.endpoint, tls: simulator.trust),
+          AppCredentials(try FCMTraffic.account(simulator, tokens)), loop)
+      case .webpush:
+        let key = (0..<32).map { _ in UInt8(truncatingIfNeeded: loop.randomNumber()) }
+        let services = try WebPushTraffic.services(order.secrets, privateKey: key)
+        return try await send(
+          try WebPushTraffic.traffic(), order.pushes, to: .webpush,
+          try WebPushTraffic.target(ready), AppCredentials(services), loop)
+      case .encryption:
+        let nanoseconds = try WebPushTraffic.encrypt(order.pushes, order.secrets)
+        return report(order.pushes, accepted: order.pushes, nanoseconds: nanoseconds)
+      }
     }
   }
 
   private static func send(
-    _ count: Int, to simulator: SimulatorProcess, _ loop: EventLoop
+    _ traffic: SenderTraffic, _ count: Int, to destination: Destination, _ target: RouteTarget,
+    _ credentials: AppCredentials, _ loop: EventLoop
   ) async throws(LocalRunError) -> JSONOutput {
     var options = DeliverOptions(wallClock: { WallClock.nowMilliseconds() })
-    options.routes[.production] = RouteTarget(endpoint: simulator.endpoint, tls: simulator.trust)
+    options.routes[destination] = target
     options.connectionsPerRoute = BenchTraffic.connections
     options.streamsPerConnection = BenchTraffic.streamsPerConnection
     // Nothing leaves its segment here, however long connecting takes under a profiler.
     options.closedAfter = .seconds(30)
-    let tokens = try BenchTraffic.providerTokens(simulator)
     let deliver = DeliverStage(
-      options: options, credentials: AppCredentials(APNsCredentials.key(tokens)), loop: loop,
+      options: options, credentials: credentials, loop: loop,
       randomNumber: { loop.randomNumber() })
     let startedAt = loop.clock
     deliver.start()
     var batches = SenderBatches(
-      total: count,
+      traffic, total: count,
       expiresAt: WallClock.nowMilliseconds() + BenchTraffic.expirySeconds * 1_000)
     let gate = SettlementGate()
-    while let batch = batches.next() {
+    while let batch = batches.nextBatch() {
       gate.watch(batch)
       batch.seal()
       await deliver.admit(batch)
@@ -53,9 +130,13 @@ package enum BenchSender {
     await gate.allSettled()
     let elapsed = loop.clock - startedAt
     deliver.stop()
-    return [
-      "pushes": .integer(count), "accepted": .integer(batches.tally.accepted),
-      "elapsed_us": .integer(Int(elapsed / 1_000)),
+    return report(count, accepted: batches.tally.accepted, nanoseconds: elapsed)
+  }
+
+  private static func report(_ count: Int, accepted: Int, nanoseconds: UInt64) -> JSONOutput {
+    [
+      "pushes": .integer(count), "accepted": .integer(accepted),
+      "elapsed_us": .integer(Int(nanoseconds / 1_000)),
     ]
   }
 }
@@ -78,69 +159,5 @@ private final class SettlementGate {
 
   func allSettled() async {
     if open > 0 { await withCheckedContinuation { waiting = $0 } }
-  }
-}
-
-/// Batches of pushes with distinct tokens and distinct payloads, made one after the other while
-/// they are sent. Making them costs a few percent of sending them, and is counted with it.
-package struct SenderBatches {
-  package static let batchPushes = 512
-
-  package let tally = SegmentTally()
-  private let headers: PushHeaders
-  private let page = RecipientPage(fieldNames: [])
-  private let total: Int
-  private var made = 0
-
-  package init(total: Int, expiresAt: Int64) {
-    self.total = total
-    headers = PushHeaders(
-      pushType: .alert, priority: BenchTraffic.priority, topic: LocalStack.app,
-      collapseID: BenchTraffic.collapseID, expiration: expiresAt / 1_000, expiresAt: expiresAt)
-    let member = "apns:production:\(LocalStack.app):\(BenchTraffic.token(0))"
-    for index in 0..<Self.batchPushes {
-      let user = page.bytes.append(utf8: "u00000000")
-      let slice = page.bytes.append(utf8: member)
-      page.recipients.append(
-        RecipientPage.Recipient(user: user, firstBinding: index, bindingCount: 1))
-      page.bindings.append(
-        RecipientPage.Binding(
-          member: slice, token: slice.last(BenchTraffic.tokenDigits), destination: .production))
-    }
-  }
-
-  /// The next batch, sealed; nil when all have been made.
-  package mutating func next() -> PushBatch? {
-    guard made < total else { return nil }
-    let batch = PushBatch(event: "bench", headers: headers, tally: tally)
-    for index in 0..<min(Self.batchPushes, total - made) {
-      let binding = page.bindings[index]
-      let tokenEnd =
-        Int(binding.token.offset) + BenchTraffic.tokenDigits - BenchTraffic.distinctDigits
-      Self.writeHex(BenchTraffic.tokenEnd(made), to: page.bytes.base + tokenEnd)
-      let payload = batch.bytes.append(BenchTraffic.payload)
-      let number = Int(payload.offset) + BenchTraffic.numberOffset
-      Self.writeDecimal(made, to: batch.bytes.base + number)
-      batch.append(recipient: page.recipients[index], binding: binding, of: page, payload: payload)
-      made += 1
-    }
-    tally.pushes = made
-    return batch
-  }
-
-  private static func writeHex(_ value: UInt64, to target: UnsafeMutableRawPointer) {
-    for place in 0..<BenchTraffic.distinctDigits {
-      let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * place)).lastHexDigit
-      target.storeBytes(of: digit, toByteOffset: place, as: UInt8.self)
-    }
-  }
-
-  private static func writeDecimal(_ value: Int, to target: UnsafeMutableRawPointer) {
-    var rest = value
-    for place in stride(from: BenchTraffic.numberDigits - 1, through: 0, by: -1) {
-      target.storeBytes(
-        of: 0x30 + UInt8(truncatingIfNeeded: rest % 10), toByteOffset: place, as: UInt8.self)
-      rest /= 10
-    }
   }
 }

@@ -16,11 +16,14 @@ protocol Bench {
 /// The sections of a bench, one after the other.
 package struct BenchSuite: Sendable {
   package enum Section: String, CaseIterable, Sendable {
-    case deliver, worker, memory, latency, neighbours, fairness, apns, scale, cluster, api
+    case deliver, fcm, webpush, worker, memory, latency, neighbours, fairness, apns, scale, cluster,
+      api
 
     fileprivate var bench: any Bench.Type {
       switch self {
       case .deliver: DeliverBench.self
+      case .fcm: FCMBench.self
+      case .webpush: WebPushBench.self
       case .worker: WorkerBench.self
       case .memory: MemoryBench.self
       case .latency: LatencyBench.self
@@ -40,13 +43,13 @@ package struct BenchSuite: Sendable {
 
   /// Before minutes have been spent.
   private func requirePrograms() throws(LocalRunError) {
-    if sections != [.deliver] {
+    if !sections.allSatisfy({ [.deliver, .fcm, .webpush].contains($0) }) {
       _ = try Executable.find("redis-server", package: "redis-server")
     }
     if sections.contains(.deliver) {
       _ = try Executable.find("nghttpd", package: "nghttp2-server")
     }
-    if sections.contains(.deliver) || sections.contains(.worker) {
+    if sections.contains(where: { [.deliver, .fcm, .worker].contains($0) }) {
       _ = try Executable.find("h2load", package: "nghttp2-client")
     }
     if sections.contains(.api) { _ = try Executable.find("wrk", package: "wrk") }

@@ -39,26 +39,8 @@ struct DeliverBench: Bench {
   private func send(
     _ pushes: Int, _ simulator: SimulatorProcess
   ) async throws(LocalRunError) -> LoadGenerator.Process {
-    let process = try processes.start(
-      "sender",
-      [
-        Executable.own, BenchSender.verb, "--simulator", simulator.readyFile, "--pushes",
-        "\(pushes)",
-      ], isNeeded: false, isGuarded: false)
-    let ending = try await processes.finish(process, within: .seconds(300))
-    let output = ScratchDirectory.read(process.outputFile) ?? ""
-    let report = try JSONReport(Array(output.utf8), of: "the sender")
-    let accepted = try report.integer("accepted")
-    guard accepted == pushes else {
-      throw LocalRunError(
-        .failed,
-        "of the sender's \(Figures.grouped(pushes)) pushes \(Figures.grouped(accepted)) were "
-          + "accepted")
-    }
-    let seconds = Double(try report.integer("elapsed_us")) / 1e6
-    return LoadGenerator.Process(
-      requests: pushes, cpuMicroseconds: ending.cpuMicroseconds,
-      requestsPerSecond: Double(pushes) / seconds, succeeded: accepted)
+    try await BenchSender.measure(
+      BenchSender.Order(.apns, pushes: pushes, readyFile: simulator.readyFile), processes)
   }
 
   /// For context only: nghttpd knows no device and answers 404, so its share of the work is less.

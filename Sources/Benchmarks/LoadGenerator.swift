@@ -1,8 +1,28 @@
-import LocalStack
 import Processes
 import ServerProcesses
-import Telemetry
 import Terminal
+
+/// The request that h2load repeats.
+package struct LoadRequest {
+  enum Paths {
+    case one(String)
+    /// By the number of the request on its connection.
+    case distinct((Int) -> String)
+  }
+
+  let body: [UInt8]
+  let paths: Paths
+  /// Of the header those fields that HTTP/2 and h2load do not bring.
+  let fields: () -> [(name: String, value: String)]
+
+  init(
+    body: [UInt8], paths: Paths, fields: @escaping () -> [(name: String, value: String)]
+  ) {
+    self.body = body
+    self.paths = paths
+    self.fields = fields
+  }
+}
 
 /// h2load: nghttp2's own load generator, a C program that sends the same request again and again.
 /// It shows the speed of a sender that has nothing to decide.
@@ -21,7 +41,12 @@ package struct LoadGenerator {
     private var cost: MarginalCost
     private(set) var rates: [Double] = []
 
-    init(requests: Int) { cost = MarginalCost(requests: requests - BenchTraffic.idleRequests) }
+    /// - Parameters:
+    ///   - requests: of a busy run.
+    ///   - idle: those of an idle one.
+    init(requests: Int, idle: Int = BenchTraffic.idleRequests) {
+      cost = MarginalCost(requests: requests - idle)
+    }
 
     mutating func add(busy: Process, idle: Process) {
       cost.add(busy: busy.cpuMicroseconds, idle: idle.cpuMicroseconds)
@@ -39,15 +64,22 @@ package struct LoadGenerator {
   private let processes: ChildProcesses
   private let simulator: SimulatorProcess
   private let bodyFile: String
-  private let authorization: String
+  private let request: LoadRequest
 
-  package init(_ processes: ChildProcesses, _ simulator: SimulatorProcess) throws(LocalRunError) {
+  package init(
+    _ processes: ChildProcesses, _ simulator: SimulatorProcess, _ request: LoadRequest
+  ) throws(LocalRunError) {
     program = try Executable.find("h2load", package: "nghttp2-client")
     self.processes = processes
     self.simulator = simulator
+    self.request = request
     bodyFile = try processes.directory.write(
-      String(decoding: BenchTraffic.payload, as: UTF8.self), to: "body.json")
-    authorization = try BenchTraffic.authorization(simulator)
+      String(decoding: request.body, as: UTF8.self), to: "body.json")
+  }
+
+  /// With Apple's requests.
+  package init(_ processes: ChildProcesses, _ simulator: SimulatorProcess) throws(LocalRunError) {
+    try self.init(processes, simulator, try BenchTraffic.request(simulator))
   }
 
   /// - Parameters:
@@ -91,26 +123,20 @@ package struct LoadGenerator {
   private func writePaths(_ requests: Int, url: String) throws(LocalRunError) -> String {
     let perConnection = (requests + BenchTraffic.connections - 1) / BenchTraffic.connections
     return try processes.directory.write(to: "paths.txt") { write in
-      for number in 0..<perConnection {
-        write("\(url)/3/device/\(BenchTraffic.token(number))\n")
+      switch request.paths {
+      case .one(let path): write("\(url)\(path)\n")
+      case .distinct(let path):
+        for number in 0..<perConnection { write("\(url)\(path(number))\n") }
       }
     }
   }
 
   private func command(_ requests: Int, _ paths: String) -> [String] {
-    let expiration = WallClock.nowMilliseconds() / 1_000 + BenchTraffic.expirySeconds
     var command = [
       program, "-n", "\(requests)", "-c", "\(BenchTraffic.connections)", "-m",
       "\(BenchTraffic.streamsPerConnection)", "-t", "1", "-d", bodyFile, "-i", paths,
     ]
-    for (name, value) in [
-      ("authorization", authorization),
-      ("apns-id", "123e4567-e89b-42d3-a456-426614174000"), ("apns-topic", LocalStack.app),
-      ("apns-push-type", BenchTraffic.pushType), ("apns-priority", "\(BenchTraffic.priority)"),
-      ("apns-expiration", "\(expiration)"), ("apns-collapse-id", BenchTraffic.collapseID),
-    ] {
-      command += ["-H", "\(name): \(value)"]
-    }
+    for (name, value) in request.fields() { command += ["-H", "\(name): \(value)"] }
     return command
   }
 

@@ -5,6 +5,11 @@ import VerbSupport
 
 /// Hidden: the sending path alone, as a process of its own whose CPU time is taken from the system.
 package enum BenchSenderVerb {
+  private static let work = Option(
+    "work", .choice(), default: BenchSender.Work.apns, help: "Where pushes go")
+  private static let secrets = Option(
+    "secrets", .choice(), default: WebPushTraffic.Secrets.cached,
+    help: "How the secrets of Web Push are had")
   private static let simulator = Option(
     required: "simulator", .path, value: "FILE",
     help: "What the simulator printed when it was ready")
@@ -13,13 +18,14 @@ package enum BenchSenderVerb {
 
   package static let verb = Verb(
     BenchSender.verb, summary: "Send pushes that are made on the way to a simulator",
-    options: [simulator, pushes], isHidden: true, handler: run)
+    options: [work, secrets, simulator, pushes], isHidden: true, handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    let file = invocation[simulator]
-    let pushes = invocation[pushes]
+    let order = BenchSender.Order(
+      invocation[work], secrets: invocation[secrets], pushes: invocation[pushes],
+      readyFile: invocation[simulator])
     let result = try await CommandFailure.from { () async throws(LocalRunError) in
-      try await BenchSender.run(pushes, simulatorReady: file)
+      try await BenchSender.run(order)
     }
     invocation.output.line(result.serialized())
     return .ok

@@ -12,7 +12,7 @@ package enum BenchVerb {
     help: "Runs for each figure, of which the median is reported")
   private static let pushes = Option(
     "pushes", .integer(in: 1_000...10_000_000), default: 300_000,
-    help: "Pushes, or requests of h2load, in each run of deliver, worker and cluster")
+    help: "Pushes, or requests of h2load, in each run of deliver, fcm, webpush, worker and cluster")
   private static let events = Option(
     "events", .integer(in: 1...10_000), default: 100, help: "Events in each run of latency")
 
@@ -23,6 +23,13 @@ package enum BenchVerb {
       h2load: same server, same headers, same body size, distinct paths. Both figures count the \
       whole process, as the system accounts for it, minus the same process with two requests, \
       because h2load first reads all paths.
+
+      fcm: the same with FCM's requests, and the sizes of the bodies that one push has at FCM and \
+      at Apple.
+
+      webpush: CPU time for each push to browsers in the sending path alone, and how much of it is \
+      cryptography: with the secrets of 4,096 subscriptions cached, with each secret computed \
+      again, and with a key pair for each message. The last two send a tenth of the pushes.
 
       worker: CPU time for each push in a whole worker, from the Kafka event to the settled \
       counters.

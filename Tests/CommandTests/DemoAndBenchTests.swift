@@ -142,6 +142,25 @@ import Testing
     #expect(leftFiles == [])
   }
 
+  @Test(
+    "The bench measures what goes to Android and to browsers",
+    arguments: [
+      ("fcm", ["fcm_h2load_cpu_us", "fcm_cpu_us", "fcm_ratio", "fcm_body_bytes"]),
+      (
+        "webpush",
+        ["webpush_cpu_us", "webpush_per_core", "webpush_uncached_rest_us", "webpush_fresh_cpu_us"]
+      ),
+    ])
+  func platforms(section: String, figures: [String]) throws {
+    let process = try start("bench --only \(section) --pushes 2000 --runs 1 --json")
+    let report = try object(process)
+    for name in figures { #expect(report[name + "_max"] != nil, "\(name)") }
+    // An unoptimised build may miss a limit.
+    #expect(process.waitForExit() == (report["limits_met"] == .bool(true) ? 0 : 1))
+    expectNobodyIsLeft()
+    #expect(leftFiles == [])
+  }
+
   @Test("What the demo says to try next works as it is printed")
   func whatNext() throws {
     let process = try start("demo --followers 300 --lanes 1 --keep")

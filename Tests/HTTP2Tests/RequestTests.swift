@@ -29,6 +29,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [("200", "", true), ("400", "why", true), ("200", "why", false)])
+  func theBodyOfASuccessIsLeftOutWhereNobodyReadsIt(
+    status: String, kept: String, isLeftOut: Bool
+  ) throws {
+    var options = HTTP2ClientOptions()
+    options.keepsBodyOfSuccess = !isLeftOut
+    let wire = try Wire(clientOptions: options)
+    try wire.pump()
+    try Array(status.utf8).withUnsafeBytes { status in
+      try Array("why".utf8).withUnsafeBytes { body in
+        #expect(wire.server.head.set(0, status))
+        _ = try wire.client.submit(wire.block, body: body, slot: 0)
+        try wire.pump()
+      }
+    }
+    let heard = try #require(wire.recorder.heard[0])
+    #expect("\(heard.status)" == status && heard.closed == [0])
+    #expect(String(decoding: heard.body, as: UTF8.self) == kept)
+    #expect(heard.headers["apns-id"] != nil)
+  }
+
   @Test(arguments: [1, 100, 1000])
   func bodiesWaitForTheServersWindow(window: Int) throws {
     var options = HTTP2ServerOptions()

@@ -55,6 +55,8 @@ final class HTTP2Connection: PushConnection {
     sessionOptions.keptBodyBytes = context.account.keptBodyBytes
     keptField = context.account.keptField.map { Array($0.utf8) } ?? []
     sessionOptions.keptFields = .named(RetryAfter.fieldName, or: keptField)
+    // Nobody reads it: the push is accepted.
+    sessionOptions.keepsBodyOfSuccess = false
     session = try HTTP2ClientSession(options: sessionOptions)
   }
 
