@@ -206,20 +206,6 @@ import Text
     #expect(ledger.takeCommittable().isEmpty)
   }
 
-  /// A commit of the assignment before, which Kafka tried again, came behind a newer one.
-  @Test func anOffsetThatFellBackIsDueAgain() throws {
-    var ledger = assigned()
-    let number = try begin(&ledger, one, 5)
-    ledger.finished(one, 5, number)
-    #expect(ledger.takeCommittable() == [one: 6])
-    let same = ledger.fellBack(to: [one: 6])
-    #expect(!same)
-    #expect(ledger.takeCommittable().isEmpty)
-    let older = ledger.fellBack(to: [one: 5, two: 1])
-    #expect(older)
-    #expect(ledger.takeCommittable() == [one: 6])
-  }
-
   @Test func offsetsThatKafkaNeverGivesAreRefused() {
     var ledger = assigned()
     let idle = ledger

@@ -51,16 +51,27 @@ import Testing
     #expect(consumer.committed.dropFirst() == [[partitions[1]: 9]])
   }
 
-  /// It began before the partition went and came back, and Kafka took it after the newer one.
+  /// It began before the partition went, and Kafka took it after the last commit.
   @Test func whatALateCommitSetBackIsCommittedAgain() {
     commit(5)
+    commits.succeeded([partitions[0]: 8, partitions[1]: 3])
     commits.revoked(partitions)
     commits.assigned(partitions)
-    commit(8)
+    commits.succeeded([partitions[0]: 5])
+    #expect(consumer.committed == [[partitions[0]: 5], [partitions[0]: 8]])
     commits.succeeded([partitions[0]: 8])
     commits.succeeded([partitions[0]: 5])
-    commits.commit()
-    #expect(consumer.committed == [[partitions[0]: 5], [partitions[0]: 8], [partitions[0]: 8]])
+    #expect(consumer.committed.count == 2)
+  }
+
+  /// It is another worker's to commit.
+  @Test func nothingIsCommittedAgainOfAPartitionThatStaysAway() {
+    commit(5)
+    commits.succeeded([partitions[0]: 8])
+    commits.revoked(partitions)
+    consumer.assignment = []
+    commits.succeeded([partitions[0]: 5])
+    #expect(consumer.committed.count == 1)
   }
 }
 
@@ -69,7 +80,7 @@ private final class CommitRecorder: GroupConsumer {
   private(set) var committed: [[KafkaPartition: Int64]] = []
   var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])?
   var asksBeforeRevoke = false
-  var assignment: Set<KafkaPartition> { [] }
+  var assignment = Set((0..<2).map { KafkaPartition(topic: "t", partition: $0) })
   var lag: [KafkaPartition: Int64] { [:] }
 
   func subscribe() {}

@@ -10,10 +10,13 @@ final class OffsetCommits {
   private let log: Log
   private var offsets = OffsetLedger()
   private var hasNews = false
-  /// Partitions of the commit on its way. No other commit of ours begins meanwhile: one that is
-  /// tried again could come behind a newer one, and set the group back. The last commits, when
-  /// partitions or the worker go, wait for nothing: settled marks know what is read again.
-  private var underWay: Set<KafkaPartition> = []
+  /// The commit on its way. No other commit of ours begins meanwhile: one that is tried again could
+  /// come behind a newer one, and set the group back. The last commits, when partitions or the
+  /// worker go, wait for nothing.
+  private var underWay: [KafkaPartition: Int64] = [:]
+  /// What such a last commit has committed while another was on its way: if that comes behind it,
+  /// and the partition is ours again, this is committed once more.
+  private var last: [KafkaPartition: Int64] = [:]
 
   init(consumer: any GroupConsumer, counters: WorkerCounters, log: Log) {
     self.consumer = consumer
@@ -31,7 +34,7 @@ final class OffsetCommits {
 
   func revoked(_ partitions: [KafkaPartition]) {
     offsets.revoked(partitions)
-    underWay.subtract(partitions)
+    for partition in partitions { underWay[partition] = nil }
   }
 
   /// Returns what the record is known by; nil when its partition is not ours.
@@ -67,22 +70,28 @@ final class OffsetCommits {
     hasNews = false
     let committable = offsets.takeCommittable()
     guard !committable.isEmpty else { return }
-    underWay = Set(committable.keys)
+    underWay = committable
     consumer.commit(committable)
   }
 
-  /// One that began before its partitions went, and came back to us, may have come behind a newer
-  /// one: then that is sent again.
   func succeeded(_ committed: [KafkaPartition: Int64]) {
     counters.add(.kafkaCommits)
-    underWay.subtract(committed.keys)
-    if offsets.fellBack(to: committed) { hasNews = true }
+    var setBack: [KafkaPartition: Int64] = [:]
+    for (partition, offset) in committed {
+      let before = last.removeValue(forKey: partition)
+      if let sent = underWay.removeValue(forKey: partition), offset > sent {
+        last[partition] = offset
+      } else if let before, offset < before, consumer.assignment.contains(partition) {
+        setBack[partition] = before
+      }
+    }
+    if !setBack.isEmpty { consumer.commit(setBack) }
   }
 
   /// The next commit covers it again; should none come, the settled marks know what was done.
   func failed(_ partitions: [KafkaPartition], _ error: KafkaError) {
     counters.add(.kafkaCommitFailures)
-    underWay.subtract(partitions)
+    for partition in partitions { underWay[partition] = nil }
     offsets.commitFailed(partitions)
     hasNews = true
     log.warning("offsets not committed", ["error": .text("\(error)")])

@@ -108,16 +108,6 @@ package struct OffsetLedger: Sendable, Equatable {
     for partition in partitions { assignments[partition]?.taken = nil }
   }
 
-  /// Offsets were committed. Of those that lie before what was taken since, that is due again.
-  /// - Returns: whether there are any.
-  package mutating func fellBack(to committed: [KafkaPartition: Int64]) -> Bool {
-    let behind = committed.compactMap { partition, offset in
-      assignments[partition]?.taken.map { offset < $0 } == true ? partition : nil
-    }
-    commitFailed(behind)
-    return !behind.isEmpty
-  }
-
   /// Records that began and have not finished.
   var unfinished: Int { assignments.values.reduce(0) { $0 + $1.open.count } }
 }
