@@ -62,7 +62,7 @@ package final class WebPushKeyFiles: Sendable {
     var hasher = Hasher()
     var pairs: [VAPIDKeys] = []
     let former = settings.formerVAPIDKeyFiles.sorted { $0.key < $1.key }.map {
-      (key: "webpush.former_vapid_key_files", id: $0.key, path: $0.value)
+      (key: "webpush.former_vapid_keys", id: $0.key, path: $0.value)
     }
     let current = (
       key: "webpush.vapid_key_file", id: settings.vapidKeyID, path: settings.vapidKeyFile ?? ""

@@ -238,7 +238,7 @@ struct SettingsRules {
         "needs webpush.subject: push services want to know whom they may turn to")
     }
     if webpush.formerVAPIDKeyFiles[webpush.vapidKeyID] != nil {
-      let key = "webpush.former_vapid_key_files"
+      let key = "webpush.former_vapid_keys"
       layers.add(
         .problem, layers.source(of: key), key: key,
         "has the id of the current pair (webpush.vapid_key_id)")

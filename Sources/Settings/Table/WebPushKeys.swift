@@ -10,10 +10,11 @@ extension SettingTable {
     .text(
       "webpush.vapid_key_id", \.webpush.vapidKeyID, default: "main", .keyID,
       "What bindings call that pair. Give a new pair a new id, and keep the former one below."),
-    .map(
-      "webpush.former_vapid_key_files", \.webpush.formerVAPIDKeyFiles, VAPIDKeyRule.complaint,
-      "Private keys of former pairs, by id: {2025: /run/secrets/vapid-2025.pem}. Browsers that "
-        + "subscribed with one of them take pushes of that pair alone."),
+    .records(
+      "webpush.former_vapid_keys", \.webpush.formerVAPIDKeyFiles, fields: ["file": .path],
+      VAPIDKeyFields.files,
+      "Private keys of former pairs, by id: {old: {file: /run/secrets/vapid-old.pem}}. Browsers "
+        + "that subscribed with one of them take pushes of that pair alone."),
     .text(
       "webpush.subject", \.webpush.subject, example: "mailto:push@example.com", .vapidSubject,
       "Whom a push service may turn to: mailto: and an address, or an https: page. Apple refuses "
@@ -54,11 +55,15 @@ extension SettingTable {
   ]
 }
 
-/// The rule for a former VAPID key pair.
-enum VAPIDKeyRule {
-  static func complaint(id: String, path: String) -> SettingComplaint? {
-    if let complaint = TextRule.keyID.complaint(about: id) { return complaint }
-    return path.isEmpty ? SettingComplaint("`\(id)` must have the path of a file") : nil
+/// The keys of `webpush.former_vapid_keys.<id>`.
+enum VAPIDKeyFields {
+  /// By id.
+  static func files(_ entries: [String: String]) -> [String: String] {
+    let end = ".file"
+    let named = entries.filter { $0.key.hasSuffix(end) }
+    return Dictionary(
+      named.map { (String($0.key.dropLast(end.count)), $0.value) },
+      uniquingKeysWith: { first, _ in first })
   }
 }
 
