@@ -21,8 +21,8 @@ extension SettingTable {
         + "pushes without a real one."),
     .list(
       "webpush.hosts", \.webpush.hosts, default: ["browsers"], .hostSuffix,
-      "The push services that endpoints may name, since endpoints come from clients: hosts, and all "
-        + "below them. `browsers` stands for those of Chrome, Edge, Firefox and Safari; `*` allows "
+      "The push services that endpoints may name, since endpoints come from clients: hosts, and "
+        + "all below them. `browsers` stands for those of Chrome, Edge, Firefox and Safari; `*` allows "
         + "any host with a public address, for browsers and distributors with services of their "
         + "own."),
     .list(
