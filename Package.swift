@@ -168,8 +168,8 @@ let rooms: [Target] = [
   room(
     "WebPushSimulator",
     [
-      "EventLoop", "HTTP2", "HTTPServer", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS",
-      "Transport",
+      "EventLoop", "HTTP2", "HTTPServer", "JSON", "SimulatorSupport", "Telemetry", "Text",
+      "Threads", "TLS", "Transport",
     ]),
   room("SimulatorSupport", ["EventLoop", "HTTP2", "JSON", "Text", "TLS"]),
   room(
@@ -479,9 +479,8 @@ let testTargets: [Target] = [
   tests(
     "WebPushSimulatorTests",
     [
-      "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Subscriptions", "Telemetry",
-      "Text", "TLS",
-      "Transport", "WebPush", "WebPushSimulator",
+      "EventLoop", "Fixtures", "HTTP2", "JSON", "Processes", "SimulatorSupport", "Subscriptions",
+      "Telemetry", "Text", "TLS", "Transport", "WebPush", "WebPushSimulator",
     ]),
   tests(
     "PipelineTests",
