@@ -287,13 +287,14 @@ let rooms: [Target] = [
     "Conformance",
     [
       "APNsSimulator", "Deliver", "FCMSimulator", "JSON", "SingleRequests", "Text", "TLS",
-      "Transport",
+      "Transport", "WebPush", "WebPushSimulator",
     ]),
   room(
     "LocalVerbs",
     [
       "APNsSimulator", "Benchmarks", "Conformance", "Demo", "FCMSimulator", "LocalStack",
       "Processes", "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
+      "WebPushSimulator",
     ]),
 ]
 
@@ -516,7 +517,10 @@ let testTargets: [Target] = [
   tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),
   tests(
     "LocalVerbsTests",
-    ["APNsSimulator", "FCMSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
+    [
+      "APNsSimulator", "FCMSimulator", "LocalVerbs", "Processes", "Terminal", "Threads",
+      "WebPushSimulator",
+    ]),
   tests(
     "FeedbackTests",
     ["Deliver", "EventLoop", "Feedback", "Fixtures", "Legacy", "TLS", "Transport"]),
@@ -539,7 +543,7 @@ let testTargets: [Target] = [
     [
       "APNs",
       "APNsSimulator", "Conformance", "Deliver", "FCMSimulator", "Model", "Processes",
-      "SingleRequests", "Telemetry", "TLS",
+      "SingleRequests", "Telemetry", "TLS", "WebPushSimulator",
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
