@@ -220,7 +220,8 @@ let rooms: [Target] = [
     "Demo",
     [
       "APNsSimulator", "Devices", "EventLoop", "FCMSimulator", "Keyspace", "LocalStack",
-      "Processes", "Record", "Redis", "ServerProcesses", "Telemetry", "Terminal",
+      "Processes", "Record", "Redis", "ServerProcesses", "Telemetry", "Terminal", "TLS",
+      "WebPushSimulator",
     ]),
   room(
     "Assembly",
@@ -269,7 +270,7 @@ let rooms: [Target] = [
     "DeviceVerbs",
     [
       "Assembly", "Devices", "Ingest", "Kafka", "Model", "PushSupport", "Subscriptions",
-      "Telemetry", "Terminal", "VerbSupport",
+      "Telemetry", "Terminal", "VerbSupport", "WebPushSimulator",
     ]),
   room(
     "BackendVerbs",
@@ -552,8 +553,8 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
-      "ServerProcesses", "Terminal", "TLS",
+      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Model", "Processes",
+      "Redis", "ServerProcesses", "Terminal", "TLS", "WebPushSimulator",
     ]),
   tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),
   tests("TidyTests", ["Checkout"]),
