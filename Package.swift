@@ -168,8 +168,8 @@ let rooms: [Target] = [
   room(
     "WebPushSimulator",
     [
-      "EventLoop", "HTTP2", "HTTPServer", "JSON", "SimulatorSupport", "Telemetry", "Text", "TLS",
-      "Transport",
+      "EventLoop", "HTTP2", "HTTPServer", "JSON", "SimulatorSupport", "Telemetry", "Text",
+      "Threads", "TLS", "Transport",
     ]),
   room("SimulatorSupport", ["EventLoop", "HTTP2", "JSON", "Text", "TLS"]),
   room(
@@ -220,7 +220,8 @@ let rooms: [Target] = [
     "Demo",
     [
       "APNsSimulator", "Devices", "EventLoop", "FCMSimulator", "Keyspace", "LocalStack",
-      "Processes", "Record", "Redis", "ServerProcesses", "Telemetry", "Terminal",
+      "Processes", "Record", "Redis", "ServerProcesses", "Telemetry", "Terminal", "TLS",
+      "WebPushSimulator",
     ]),
   room(
     "Assembly",
@@ -269,7 +270,7 @@ let rooms: [Target] = [
     "DeviceVerbs",
     [
       "Assembly", "Devices", "Ingest", "Kafka", "Model", "PushSupport", "Subscriptions",
-      "Telemetry", "Terminal", "VerbSupport",
+      "Telemetry", "Terminal", "VerbSupport", "WebPushSimulator",
     ]),
   room(
     "BackendVerbs",
@@ -287,13 +288,14 @@ let rooms: [Target] = [
     "Conformance",
     [
       "APNsSimulator", "Deliver", "FCMSimulator", "JSON", "SingleRequests", "Text", "TLS",
-      "Transport",
+      "Transport", "WebPush", "WebPushSimulator",
     ]),
   room(
     "LocalVerbs",
     [
       "APNsSimulator", "Benchmarks", "Conformance", "Demo", "FCMSimulator", "LocalStack",
       "Processes", "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
+      "WebPushSimulator",
     ]),
 ]
 
@@ -479,9 +481,8 @@ let testTargets: [Target] = [
   tests(
     "WebPushSimulatorTests",
     [
-      "EventLoop", "Fixtures", "HTTP2", "JSON", "SimulatorSupport", "Subscriptions", "Telemetry",
-      "Text", "TLS",
-      "Transport", "WebPush", "WebPushSimulator",
+      "EventLoop", "Fixtures", "HTTP2", "JSON", "Processes", "SimulatorSupport", "Subscriptions",
+      "Telemetry", "Text", "TLS", "Transport", "WebPush", "WebPushSimulator",
     ]),
   tests(
     "PipelineTests",
@@ -517,7 +518,10 @@ let testTargets: [Target] = [
   tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),
   tests(
     "LocalVerbsTests",
-    ["APNsSimulator", "FCMSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
+    [
+      "APNsSimulator", "FCMSimulator", "LocalVerbs", "Processes", "Terminal", "Threads",
+      "WebPushSimulator",
+    ]),
   tests(
     "FeedbackTests",
     ["Deliver", "EventLoop", "Feedback", "Fixtures", "Legacy", "TLS", "Transport"]),
@@ -540,7 +544,7 @@ let testTargets: [Target] = [
     [
       "APNs",
       "APNsSimulator", "Conformance", "Deliver", "FCMSimulator", "Model", "Processes",
-      "SingleRequests", "Telemetry", "TLS",
+      "SingleRequests", "Telemetry", "TLS", "WebPushSimulator",
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
@@ -549,8 +553,8 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
-      "ServerProcesses", "Terminal", "TLS",
+      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Model", "Processes",
+      "Redis", "ServerProcesses", "Terminal", "TLS", "WebPushSimulator",
     ]),
   tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),
   tests("TidyTests", ["Checkout"]),

@@ -12,15 +12,22 @@ package struct DemoPlatform: Sendable {
   package let goneReason: String
   /// Answers after which the worker tries again: the ledger counts every try, Redis the outcome.
   package let retriedReasons: Set<String>
+  /// The worker's names of the reasons that the simulator calls otherwise.
+  private let reasonNames: [String: String]
 
   package init(
     title: String, local: LocalPlatform, devices: SyntheticDevices, goneReason: String,
-    retriedReasons: Set<String>
+    retriedReasons: Set<String>, reasonNames: [String: String] = [:]
   ) {
     self.title = title
     self.local = local
     self.devices = devices
     self.goneReason = goneReason
     self.retriedReasons = retriedReasons
+    self.reasonNames = reasonNames
+  }
+  /// Refusals as the simulator counts them, by the worker's names.
+  func named(_ refusals: [String: Int]) -> [String: Int] {
+    Dictionary(refusals.map { (reasonNames[$0.key] ?? $0.key, $0.value) }, uniquingKeysWith: +)
   }
 }

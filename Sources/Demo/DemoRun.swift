@@ -108,10 +108,12 @@ package final class DemoRun {
   ) async throws(LocalRunError) -> [PlatformResult] {
     var results: [PlatformResult] = []
     for (kind, audit) in try await audits(stack).enumerated() {
+      let platform = options.platforms[kind]
+      var ledger = try await stack.simulators[kind].totals()
+      ledger.refusals = platform.named(ledger.refusals)
       results.append(
         PlatformResult(
-          platform: options.platforms[kind], devices: totals.devicesByKind[kind], audit: audit,
-          ledger: try await stack.simulators[kind].totals()))
+          platform: platform, devices: totals.devicesByKind[kind], audit: audit, ledger: ledger))
     }
     return results
   }

@@ -3,6 +3,7 @@ import Devices
 import PushSupport
 import Terminal
 import VerbSupport
+import WebPushSimulator
 
 /// `audience seed`: followers that are made up, the same ones for the same seed.
 enum AudienceSeed {
@@ -17,16 +18,22 @@ enum AudienceSeed {
     "environment", .choice(), default: .production, help: "The environment of Apple devices")
   private static let seed = Option(
     "seed", .integer(in: 0 ... .max), default: 1,
-    help: "The seed; another one generates other people")
+    help: "The seed; another one generates other people. With --browser-share it is also the "
+      + "simulator's (fanfare simulator --platform webpush --seed)")
   private static let deadPrefix = Option(
     "dead-prefix", .text, default: "", value: "HEX",
     help: "The prefix of the tokens of dead Apple devices; without it none is dead")
   private static let androidShare = Option(
     "android-share", .number(in: 0...1), default: 0, value: "SHARE",
-    help: "The share of devices that are Android's; the others are Apple's")
+    help: "The share of devices that are Android's")
   private static let androidDeadPrefix = Option(
     "android-dead-prefix", .text, default: "", value: "TEXT",
     help: "The prefix of the tokens of dead Android devices; without it none is dead")
+  private static let browserShare = Option(
+    "browser-share", .number(in: 0...1), default: 0, value: "SHARE",
+    help:
+      "The share of devices that are browsers, whose subscriptions the simulator knows; what is "
+      + "left is Apple's")
   private static let deadShare = Option(
     "dead-share", .number(in: 0...1), default: 0.02, value: "SHARE",
     help: "The share of devices that are dead")
@@ -48,7 +55,7 @@ enum AudienceSeed {
       """,
     options: [
       streamer, followers, app, environment, seed, deadPrefix, androidShare, androidDeadPrefix,
-      deadShare, mutedShare, userPrefix, replace,
+      browserShare, deadShare, mutedShare, userPrefix, replace,
     ],
     examples: [
       .init("fanfare audience seed --streamer s42", "Generate 100,000 followers"),
@@ -58,11 +65,16 @@ enum AudienceSeed {
       .init(
         "fanfare audience seed --streamer s42 --android-share 0.5",
         "Generate 100,000, half of whose devices are Android's"),
+      .init(
+        "fanfare audience seed --streamer s42 --browser-share 0.2 --seed 7",
+        "Generate 100,000 for a simulator with --platform webpush --seed 7, a fifth of whose "
+          + "devices are browsers"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    let audience = try audience(invocation)
+    try check(invocation)
     let settings = try invocation.loadSettings()
+    let audience = try audience(invocation, keyID: settings.webpush.vapidKeyID)
     let signals = StopSignals.catchAll()
     let keyspace = Assembly.keyspace(settings)
     let summary = try await CommandRedis.lend(settings) {
@@ -86,28 +98,49 @@ enum AudienceSeed {
     return .ok
   }
 
-  private static func audience(
-    _ invocation: Invocation
-  ) throws(CommandFailure) -> SyntheticAudience {
-    let prefix = invocation[deadPrefix].lowercased()
+  private static func check(_ invocation: Invocation) throws(CommandFailure) {
     let problem =
       SyntheticAudience.problem(
-        topic: invocation[app], deadTokenPrefix: prefix,
+        topic: invocation[app], deadTokenPrefix: invocation[deadPrefix],
         androidDeadPrefix: invocation[androidDeadPrefix], userPrefix: invocation[userPrefix]
       )
       .map { "--\($0.name) \($0.message)" }
       ?? AudienceFollows.problem(streamer: invocation[streamer])
     if let problem { throw CommandFailure(.usage, problem) }
+    guard invocation[androidShare] + invocation[browserShare] <= 1 else {
+      throw CommandFailure(.usage, "--android-share and --browser-share are more than 1 together")
+    }
+  }
+
+  /// - Parameter keyID: of the VAPID key pair that browsers subscribed with.
+  private static func audience(
+    _ invocation: Invocation, keyID: String
+  ) throws(CommandFailure) -> SyntheticAudience {
+    let (android, browsers) = (invocation[androidShare], invocation[browserShare])
     return SyntheticAudience(
       followers: invocation[followers], seed: UInt64(invocation[seed]), topic: invocation[app],
       devices: [
         SyntheticDevices(
-          invocation[environment].model, share: 1 - invocation[androidShare],
-          deadTokenPrefix: prefix),
+          invocation[environment].model, share: 1 - android - browsers,
+          deadTokenPrefix: invocation[deadPrefix]),
         SyntheticDevices(
-          .fcm, share: invocation[androidShare], deadTokenPrefix: invocation[androidDeadPrefix]),
+          .fcm, share: android, deadTokenPrefix: invocation[androidDeadPrefix]),
+        try browserDevices(
+          share: browsers, seed: UInt64(invocation[seed]), keyID: keyID),
       ], deadShare: invocation[deadShare],
       mutedShare: invocation[mutedShare], userPrefix: invocation[userPrefix])
+  }
+
+  private static func browserDevices(
+    share: Double, seed: UInt64, keyID: String
+  ) throws(CommandFailure) -> SyntheticDevices {
+    guard let browsers = try? SimulatedBrowsers(seed: seed) else {
+      throw CommandFailure(.failed, "OpenSSL cannot make the keys of subscriptions")
+    }
+    return SyntheticDevices(browsersOf: keyID, share: share) { number, isDead in
+      let made = browsers.subscription(number, isGone: isDead)
+      return (made.endpoint, made.publicKey, made.secret)
+    }
   }
 
   /// Shards would hide the plain set.
@@ -190,7 +223,8 @@ enum AudienceSeed {
       text.add("without devices", totals.withoutDevices, indent: 1)
       text.add("muted", totals.mutedPeople, indent: 1)
       text.add("devices", summary.devices)
-      text.add("Android's", totals.devicesByKind.last ?? 0, indent: 1)
+      text.add("Android's", totals.devicesByKind[1], indent: 1)
+      text.add("browsers", totals.devicesByKind[2], indent: 1)
       text.add("of muted people", totals.mutedDevices, indent: 1)
       text.add("dead", totals.deadDevices, note: "of those addressed", indent: 1)
       text.add("shards", summary.shards, note: "generation \(summary.generation)")
@@ -201,7 +235,8 @@ enum AudienceSeed {
       "streamer": .text(invocation[streamer]), "followers": .integer(summary.followers),
       "without_devices": .integer(totals.withoutDevices), "muted": .integer(totals.mutedPeople),
       "devices": .integer(summary.devices),
-      "android_devices": .integer(totals.devicesByKind.last ?? 0),
+      "android_devices": .integer(totals.devicesByKind[1]),
+      "browser_devices": .integer(totals.devicesByKind[2]),
       "muted_devices": .integer(totals.mutedDevices),
       "dead_devices": .integer(totals.deadDevices), "shards": .integer(summary.shards),
       "generation": .integer(summary.generation),

@@ -13,43 +13,21 @@ enum SimulatorFiles {
     let publicKey: String
   }
 
-  /// Makes the directory and writes the certificates. Those of an earlier run that are for the same
-  /// names stay while they are young, so that a client that has read them survives a restart.
+  /// Makes the directory and writes the certificates.
   static func prepare(_ options: FCMSimulatorOptions) throws(SimulatorError) -> Paths {
     let directory = options.directory
     try SimulatorDirectory.make(directory)
     do {
-      try writeCertificates(options)
+      let files = try ServerCertificates(
+        in: directory, hosts: options.certificateHosts, signedBy: options.authority)
       return Paths(
-        // The names that `ThrowAwayAuthority` gives.
-        authority: directory + "/ca.pem", certificate: directory + "/server.pem",
-        certificateKey: directory + "/server.key",
+        authority: files.authority, certificate: files.certificate, certificateKey: files.key,
         serviceAccount: directory + "/service-account.json",
         publicKey: directory + "/service-account.pub.pem")
     } catch {
       throw SimulatorError(
         .cannotStart, "the certificates cannot be had in \(directory)", cause: "\(error)")
     }
-  }
-
-  private static func writeCertificates(_ options: FCMSimulatorOptions) throws(TLSError) {
-    let directory = options.directory
-    let names = options.certificateHosts.joined(separator: "\n")
-    let namesFile = directory + "/server.hosts"
-    let areKept = [("ca.pem", false), ("server.pem", false), ("server.key", true)].allSatisfy {
-      KeptFiles.isYoung("\(directory)/\($0)", isSecret: $1)
-    }
-    if options.authority == nil, areKept, KeptFiles.read(namesFile, isSecret: false) == names {
-      return
-    }
-    let authority: ThrowAwayAuthority
-    if let known = options.authority {
-      authority = known
-    } else {
-      authority = try ThrowAwayAuthority(hosts: options.certificateHosts)
-    }
-    _ = try authority.write(to: directory)
-    try ThrowAwayAuthority.write(names, to: namesFile, mode: 0o644)
   }
 
   /// The key of the account's file of an earlier run, or a new one.

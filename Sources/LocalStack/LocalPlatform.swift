@@ -55,5 +55,20 @@ package struct LocalPlatform: Sendable {
     }
   }
 
+  /// All endpoints lead to the simulator, whatever host they name.
+  package static func webpush(_ simulatorFlags: [String] = []) -> LocalPlatform {
+    LocalPlatform(service: .webpush, simulatorFlags: simulatorFlags) {
+      (simulator) throws(LocalRunError) in
+      """
+      webpush:
+        vapid_key_file: \(quoted(try simulator.text("vapid_key_file")))
+        subject: \(quoted(try simulator.text("subject")))
+        ca_file: \(quoted(simulator.caFile))
+        connect_to: \(quoted("\(simulator.endpoint)"))
+
+      """
+    }
+  }
+
   private static func quoted(_ text: String) -> String { JSONOutput.text(text).serialized() }
 }

@@ -111,21 +111,8 @@ enum AndroidSimulatorFlags {
 
   /// Answers and mix, written as the script writes them, so that both mean the same.
   private static func written(_ invocation: Invocation) throws -> FCMSimulatorScript {
-    let rules = invocation[SimulatorFlags.answers].map { answer -> JSONOutput in
-      let (prefix, what) = SimulatorFlags.sides(of: answer)
-      let step: JSONOutput =
-        Int(what).map { ["status": .integer($0)] } ?? ["fault": .text(what)]
-      return ["prefix": .text(prefix), "answers": .array([step])]
-    }
-    var mix = JSONObject()
-    for share in (invocation[SimulatorFlags.mix] ?? "").split(separator: ",") {
-      let (fault, probability) = SimulatorFlags.sides(of: String(share))
-      guard let number = Double(probability) else {
-        throw CommandFailure(.usage, "\(share) is no share: write for example unavailable=0.01")
-      }
-      mix[fault] = .number(number, digits: 9)
-    }
-    let text = JSONOutput.object(["rules": .array(rules), "mix": .object(mix)]).serialized()
+    let text = try SimulatorFlags.written(
+      answers: invocation[SimulatorFlags.answers], mix: invocation[SimulatorFlags.mix])
     return try FCMSimulatorScript.parse(Array(text.utf8))
   }
 }

@@ -18,12 +18,13 @@ struct SimulatedPlatform: Sendable {
 
 /// The values of `--platform`. Another platform is a case here and a `SimulatedPlatform`.
 enum PlatformName: String, CaseIterable, Sendable {
-  case apns, fcm
+  case apns, fcm, webpush
 
   var platform: SimulatedPlatform {
     switch self {
     case .apns: .apns
     case .fcm: .fcm
+    case .webpush: .webpush
     }
   }
 }

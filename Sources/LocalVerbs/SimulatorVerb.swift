@@ -10,23 +10,26 @@ package enum SimulatorVerb {
     help: "Test each of the platform's rules, print rule, request and answer, and exit")
 
   package static let verb = Verb(
-    "simulator", summary: "Run a simulator of Apple's push service, or of FCM",
+    "simulator", summary: "Run a simulator of a platform's push service",
     discussion: """
       Serves HTTP/2 over TLS with a certificate that it creates, checks and answers requests as \
       the real service does, and produces faults on request. With --platform fcm it is Firebase \
-      Cloud Messaging (HTTP v1) and Google's token endpoint. It writes the certificate, its \
-      authority and the credentials for its clients to the directory: a provider key, or the file \
-      of a service account. When it is ready, it prints one line of JSON with what a worker needs: \
-      host, port, ca_file and control_token; key_file, key_id and team_id, and binary_port and \
-      feedback_port if you asked for the legacy interface; with fcm service_account_file and \
-      project_id. Without --public-key it creates the provider key too.
+      Cloud Messaging (HTTP v1) and Google's token endpoint; with --platform webpush it is the \
+      push services of all browsers, which it tells apart by a request's host, with HTTP/1.1 too. \
+      It writes the certificate, its authority and the credentials for its clients to the \
+      directory: a provider key, the file of a service account, or a VAPID key. When it is ready, \
+      it prints one line of JSON with what a worker needs: host, port, ca_file and control_token; \
+      key_file, key_id and team_id, and binary_port and feedback_port if you asked for the legacy \
+      interface; with fcm service_account_file and project_id; with webpush vapid_key_file and \
+      subject. Without --public-key it creates the provider key too.
 
       GET /simulator/ledger shows how often each token was requested and accepted, \
       /simulator/pushes?token=TOKEN the last push to a token, and /simulator/summary the totals. \
       POST /simulator/script replaces the script, and /simulator/reset clears all records. These \
       requests need the header simulator-token with the content of the file control.token in the \
-      directory. Tokens that begin with fa4efa4e, or with fcm with fault:, choose their own answer \
-      (docs/simulator.md).
+      directory. Tokens that begin with fa4efa4e, or with fcm with fault:, choose their own \
+      answer. With webpush a token is an endpoint, and POST /simulator/subscriptions makes \
+      subscriptions, also some that choose their own answer (docs/simulator.md).
 
       It runs until SIGTERM or SIGINT, and then prints a summary on standard error.
       """,
@@ -42,6 +45,9 @@ package enum SimulatorVerb {
       .init(
         "fanfare simulator --platform fcm --directory /tmp/fcm --answer dead=unregistered",
         "Simulate FCM, to which tokens that begin with dead are unregistered"),
+      .init(
+        "fanfare simulator --platform webpush --directory /tmp/webpush --mix gone=0.01",
+        "Simulate the push services of the browsers, where one subscription in a hundred is gone"),
       .init(
         "curl -s --cacert /tmp/apns/ca.pem -H \"simulator-token: $(cat /tmp/apns/control.token)\" "
           + "https://127.0.0.1:2197/simulator/summary",

@@ -36,9 +36,10 @@ package struct LedgerEntry: Sendable, Equatable {
   }
 
   /// Whether the last answer is final: a refusal that no second try would change. FCM answers 401
-  /// when an access token has ended, and the push is sent again with another.
+  /// when an access token has ended, and the push is sent again with another; Microsoft's service
+  /// for browsers answers 406 where others answer 429.
   package var isRefusedForGood: Bool {
-    (400...499).contains(lastStatus) && lastStatus != 429 && lastStatus != 401
+    (400...499).contains(lastStatus) && ![401, 406, 429].contains(lastStatus)
   }
 }
 

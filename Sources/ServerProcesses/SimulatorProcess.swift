@@ -13,10 +13,15 @@ package struct SimulatedService: Sendable {
   package let name: String
   /// The member of its summary that counts refusals by reason.
   let refusals: String
+  /// The member of its summary that counts the distinct devices that were asked for.
+  var devices = "tokens"
 
   package static let apns = SimulatedService(name: "apns", refusals: "by_reason")
   /// Refusals without an error code are under `none`.
   package static let fcm = SimulatedService(name: "fcm", refusals: "by_error_code")
+  /// A device is a subscription, and its token the endpoint.
+  package static let webpush = SimulatedService(
+    name: "webpush", refusals: "by_reason", devices: "subscriptions")
 }
 
 /// A simulator that runs as a child: where it is, and what it has seen.
@@ -31,7 +36,7 @@ package struct SimulatorProcess: Sendable {
   package let readyFile: String
   private let loop: EventLoop
 
-  /// Tokens asked for at a time: 7 MB of JSON.
+  /// Tokens asked for at a time: 9 MB of JSON.
   private static let ledgerPage = 50_000
 
   /// - Parameters:
@@ -62,7 +67,7 @@ package struct SimulatorProcess: Sendable {
     var totals = LedgerTotals()
     totals.requests = try report.integer("requests")
     totals.accepted = try report.integer("accepted")
-    totals.tokens = try report.integer("tokens")
+    totals.tokens = try report.integer(service.devices)
     totals.firstArrival = Int64(try report.integer("first_arrival_us"))
     totals.lastArrival = Int64(try report.integer("last_arrival_us"))
     totals.connections = try report.integer("connections")

@@ -36,7 +36,7 @@ package final class SingleRequest {
     self.authorization = authorization
     self.loop = loop
     // nghttp2 borrows the body until the stream has closed.
-    let bytes = Array((request?.body ?? "").utf8)
+    let bytes = request?.sealedBody ?? Array((request?.body ?? "").utf8)
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     memory.copyBytes(from: bytes)
     body = UnsafeRawBufferPointer(memory)
@@ -89,7 +89,7 @@ package final class SingleRequest {
     if let request {
       var fields: [(name: String, value: String, indexing: HTTP2Indexing)] = [
         (":method", request.method, .indexed), (":scheme", "https", .indexed),
-        (":authority", route.endpoint.authority, .indexed),
+        (":authority", request.authority ?? route.endpoint.authority, .indexed),
         (":path", request.path, .never),
       ]
       if let authorization { fields.append(("authorization", authorization, .never)) }

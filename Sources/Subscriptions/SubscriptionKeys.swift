@@ -52,8 +52,12 @@ package struct SubscriptionKeys: Sendable, Equatable {
 
   /// - Parameter keyID: of the VAPID key pair.
   package func text(keyID: String) -> String {
-    [Base64URL.encode(Array(publicKey)), Base64URL.encode(Array(secret)), keyID]
-      .joined(separator: ".")
+    Self.text(publicKey: Array(publicKey), secret: Array(secret), keyID: keyID)
+  }
+
+  /// The same of keys that need no check.
+  package static func text(publicKey: [UInt8], secret: [UInt8], keyID: String) -> String {
+    "\(Base64URL.encode(publicKey)).\(Base64URL.encode(secret)).\(keyID)"
   }
 
   /// Reads what `text` wrote. Asked of each push, so it allocates nothing.

@@ -11,10 +11,12 @@ final class AnswerHeads {
   func head(of answer: ServiceAnswer) -> HTTP2FieldBlock? {
     // An acceptance names its message.
     guard answer.status != 201 else { return Self.make(answer) }
-    if let known = kept[answer] { return known }
-    guard let made = Self.make(answer) else { return nil }
+    var head = answer
+    head.body = ""
+    if let known = kept[head] { return known }
+    guard let made = Self.make(head) else { return nil }
     if kept.count >= Self.mostKept { kept.removeAll() }
-    kept[answer] = made
+    kept[head] = made
     return made
   }
 

@@ -10,10 +10,13 @@ import Text
 /// | request | answer |
 /// |---|---|
 /// | `POST /simulator/subscriptions` | makes subscriptions, and shows them as browsers do |
+/// | `GET /simulator/ledger[?from=<n>&count=<n>]` | all asked for (`LedgerPage`) |
 /// | `POST /simulator/ledger` with `{"endpoint": …}` | counts, status and last message of one |
+/// | `GET /simulator/pushes?token=<endpoint>` | the last message for one, decrypted |
 /// | `POST /simulator/end` with `{"endpoint": …}` | from now on the subscription is gone |
 /// | `GET /simulator/summary` | the numbers of `WebPushSimulatorSummary` |
 /// | `POST /simulator/script` | replaces the script (see `WebPushSimulatorScript`) |
+/// | `POST /simulator/reset` | forgets ledger and numbers |
 ///
 /// The body of `/simulator/subscriptions`: `host`; `count` (default 1, at most 10,000);
 /// `first`: the number of the first one, for subscriptions by number, which cost nothing: without
@@ -30,10 +33,18 @@ enum ControlRequests {
     }
     guard !request.isTooLong else { return failure(413, "the body is over 1 MiB") }
     let method = String(decoding: request[.method], as: UTF8.self)
-    let path = String(decoding: request[.path], as: UTF8.self)
+    let target = String(decoding: request[.path], as: UTF8.self)
+    let sides = target.split(separator: "?", maxSplits: 1)
+    let path = String(sides.first ?? "")
     do {
       switch (method, path) {
       case ("GET", "/simulator/summary"): return .json(200, service.summary.json)
+      case ("GET", "/simulator/ledger"):
+        return LedgerPage(query: sides.count > 1 ? sides[1] : "").answer(service)
+      case ("GET", "/simulator/pushes"): return lastPush(sides.count > 1 ? sides[1] : "", service)
+      case ("POST", "/simulator/reset"):
+        service.reset()
+        return .json(200, [:])
       case ("POST", "/simulator/script"):
         service.replaceScript(try WebPushSimulatorScript.parse(request.body))
         return .json(200, [:])
@@ -67,6 +78,22 @@ enum ControlRequests {
       throw SimulatorError(.badOption, "endpoint must be the address of a subscription")
     }
     return id
+  }
+
+  /// - Parameter query: `token=` and an endpoint, percent-encoded.
+  private static func lastPush(_ query: Substring, _ service: SimulatorService) -> ServiceAnswer {
+    let value = query.split(separator: "&").first { $0.hasPrefix("token=") }?.dropFirst(6) ?? ""
+    let bytes = Array(value.utf8).withUnsafeBytes { PercentText.decoded($0, isStrict: true) }
+    let endpoint = String(decoding: bytes ?? [], as: UTF8.self)
+    guard let id = Subscriptions.id(ofEndpoint: endpoint), let entry = service.ledger.find(id),
+      let message = service.ledger.body(of: id)
+    else { return failure(404, "no message for this endpoint is kept") }
+    return .json(
+      200,
+      [
+        "token": .string(endpoint), "status": .integer(Int64(entry.lastStatus)),
+        "message": .string(String(decoding: message, as: UTF8.self)),
+      ])
   }
 
   private static func entry(of id: [UInt8], _ service: SimulatorService) -> JSONValue {

@@ -83,7 +83,7 @@ package final class NumberedSubscriptions {
   }
 
   /// What an address is worth; nil: nobody made it.
-  func find(host: String, secret text: [UInt8]) throws(TLSError) -> (
+  func find(host: String, secret text: ArraySlice<UInt8>) throws(TLSError) -> (
     secret: [UInt8], magic: MagicFault?
   )? {
     let sides = text.split(

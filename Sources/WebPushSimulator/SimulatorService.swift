@@ -56,6 +56,13 @@ final class SimulatorService {
     for connection in connections.all { connection.scriptChanged() }
   }
 
+  /// Forgets ledger and numbers; subscriptions, connections and script stay.
+  func reset() {
+    ledger.removeAll()
+    counters = WebPushSimulatorSummary()
+    counters.connections = connections.count
+  }
+
   var summary: WebPushSimulatorSummary {
     var summary = counters
     summary.subscriptions = ledger.count

@@ -6,7 +6,7 @@ import Text
 final class Subscriptions {
   /// One that a request is for.
   struct Found {
-    /// Of the address: the name of the subscription in the ledger.
+    /// The host, a slash and the secret of the address: the name of the subscription in the ledger.
     let id: [UInt8]
     let pair: P256KeyPair
     let secret: [UInt8]
@@ -17,7 +17,6 @@ final class Subscriptions {
   }
 
   private struct Made {
-    let host: String
     let pair: P256KeyPair
     let secret: [UInt8]
     let applicationServerKey: [UInt8]?
@@ -40,27 +39,27 @@ final class Subscriptions {
     host: String, applicationServerKey: [UInt8]?, _ magic: MagicFault?
   ) throws(TLSError) -> SimulatedSubscription {
     let name = "made \(made.count)"
-    let id = Base64URL.encode(Array(try numbered.derive("address", host, name).prefix(24)))
+    let secret = Base64URL.encode(Array(try numbered.derive("address", host, name).prefix(24)))
     let one = Made(
-      host: host, pair: try numbered.makePair(host, name),
+      pair: try numbered.makePair(host, name),
       secret: try numbered.secret(host, name), applicationServerKey: applicationServerKey,
       magic: magic)
-    made[Array(id.utf8)] = one
+    made[Self.id(host, Array(secret.utf8))] = one
     return SimulatedSubscription(
-      endpoint: numbered.endpoint(host: host, secret: id), publicKey: one.pair.publicPoint,
+      endpoint: numbered.endpoint(host: host, secret: secret), publicKey: one.pair.publicPoint,
       secret: one.secret)
   }
 
   /// - Parameter path: with the query, byte for byte.
   func find(host: String, path: [UInt8]) throws(TLSError) -> Found? {
-    guard let id = Self.secret(host: host, path: path) else { return nil }
+    guard let address = Self.secret(host: host, path: path) else { return nil }
+    let id = Self.id(host, address)
     if let one = made[id] {
-      guard one.host == host else { return nil }
       return Found(
         id: id, pair: one.pair, secret: one.secret, applicationServerKey: one.applicationServerKey,
         magic: one.magic, hasEnded: ended.contains(id))
     }
-    guard let (secret, magic) = try numbered.find(host: host, secret: id) else { return nil }
+    guard let (secret, magic) = try numbered.find(host: host, secret: address) else { return nil }
     return Found(
       id: id, pair: numbered.pair, secret: secret, applicationServerKey: applicationServerKey,
       magic: magic, hasEnded: ended.contains(id))
@@ -75,13 +74,36 @@ final class Subscriptions {
     guard endpoint.hasPrefix(scheme) else { return nil }
     let rest = endpoint.dropFirst(scheme.count)
     guard let slash = rest.firstIndex(of: "/") else { return nil }
-    let host = rest[..<slash].prefix { $0 != ":" }
-    return secret(host: String(host), path: Array(rest[slash...].utf8))
+    let host = String(rest[..<slash].prefix { $0 != ":" })
+    return secret(host: host, path: Array(rest[slash...].utf8)).map { id(host, $0) }
   }
 
-  private static func secret(host: String, path: [UInt8]) -> [UInt8]? {
+  /// The other way round.
+  func endpoint(of id: [UInt8]) -> String {
+    let sides = Self.sides(of: id)
+    return numbered.endpoint(host: sides.host, secret: sides.secret)
+  }
+
+  /// The number of a subscription that has one.
+  func number(of id: [UInt8]) -> Int? {
+    made[id] == nil ? Int(Self.sides(of: id).secret.prefix { $0 != "-" && $0 != "." }) : nil
+  }
+
+  private static func id(_ host: String, _ secret: some Sequence<UInt8>) -> [UInt8] {
+    Array(host.utf8) + [UInt8(ascii: "/")] + secret
+  }
+
+  private static func sides(of id: [UInt8]) -> (host: String, secret: String) {
+    let sides = id.split(separator: UInt8(ascii: "/"), maxSplits: 1)
+    func text(_ side: Int) -> String {
+      side < sides.count ? String(decoding: sides[side], as: UTF8.self) : ""
+    }
+    return (text(0), text(1))
+  }
+
+  private static func secret(host: String, path: [UInt8]) -> ArraySlice<UInt8>? {
     let prefix = ServiceDialect(host: host).pathPrefix.utf8
     guard path.count > prefix.count, path.starts(with: prefix) else { return nil }
-    return Array(path[prefix.count...])
+    return path[prefix.count...]
   }
 }

@@ -1,7 +1,6 @@
 import EventLoop
 import SimulatorSupport
 import TLS
-import Text
 import Transport
 
 /// A faithful, scriptable, fast stand-in for the push services of the browsers (RFC 8030): those of
@@ -44,18 +43,17 @@ package actor WebPushSimulator {
     guard options.streams >= 0, (0...65_535).contains(options.port) else {
       throw SimulatorError(.badOption, "streams must not be negative, port must be 0…65535")
     }
-    if options.controlToken.isEmpty {
-      options.controlToken =
-        Hexadecimal.text(loop.randomNumber(), digits: 16)
-        + Hexadecimal.text(loop.randomNumber(), digits: 16)
-    }
+    if options.controlToken.isEmpty { options.controlToken = ControlAccess.makeToken(loop) }
     try SimulatorDirectory.make(options.directory)
+    try ControlAccess.write(options.controlToken, to: options.directory)
     let accepting = AcceptedConnections()
     let listener: Listener
     let service: SimulatorService
-    let files: ThrowAwayAuthority.Files
+    let files: ServerCertificates
     do {
-      files = try Self.write(options)
+      if options.makesVAPIDKey { options.applicationServerKey = try Self.key(options) }
+      files = try ServerCertificates(
+        in: options.directory, hosts: options.certificateHosts, signedBy: options.authority)
       listener = try Listener(
         host: options.host, port: options.port, tls: try Self.context(options, files),
         options: Self.transport(options), loop: loop
@@ -73,20 +71,29 @@ package actor WebPushSimulator {
     self.listener = listener
     return WebPushSimulatorAddress(
       host: options.host, port: listener.port, authorityFile: files.authority,
+      vapidKeyFile: options.makesVAPIDKey ? Self.keyFile(options) : nil,
       controlToken: options.controlToken)
   }
 
-  private static func write(
-    _ options: WebPushSimulatorOptions
-  ) throws(TLSError) -> ThrowAwayAuthority.Files {
-    try ThrowAwayAuthority.write(
-      options.controlToken, to: options.directory + "/control.token", mode: 0o600)
-    if let known = options.authority { return try known.write(to: options.directory) }
-    return try ThrowAwayAuthority(hosts: options.certificateHosts).write(to: options.directory)
+  private static func keyFile(_ options: WebPushSimulatorOptions) -> String {
+    options.directory + "/vapid.pem"
+  }
+
+  /// The public key of the pair of an earlier run, to which subscriptions are bound, or of a new
+  /// one.
+  private static func key(_ options: WebPushSimulatorOptions) throws(TLSError) -> [UInt8] {
+    if let pem = KeptFiles.read(keyFile(options), isSecret: true),
+      let kept = try? ES256Key(pem: pem)
+    {
+      return try kept.publicPoint()
+    }
+    let key = try ES256Key.generate()
+    try ThrowAwayAuthority.write(key.privateKeyPEM, to: keyFile(options), mode: 0o600)
+    return try key.publicPoint()
   }
 
   private static func context(
-    _ options: WebPushSimulatorOptions, _ files: ThrowAwayAuthority.Files
+    _ options: WebPushSimulatorOptions, _ files: ServerCertificates
   ) throws(TLSError) -> TLSServerContext? {
     guard options.usesTLS else { return nil }
     let http1 = options.http1Hosts.map { ($0, ["http/1.1"]) }
@@ -169,6 +176,9 @@ package actor WebPushSimulator {
 
   package func replaceScript(_ script: WebPushSimulatorScript) { service?.replaceScript(script) }
 
+  /// Forgets ledger and numbers.
+  package func reset() { service?.reset() }
+
   /// Closes the listener and every connection and ends the thread; the object is of no use
   /// afterwards.
   @discardableResult
@@ -210,6 +220,9 @@ package struct WebPushSimulatorAddress: Sendable {
   package let port: Int
   /// The PEM file with the throw-away authority: what a client must trust.
   package let authorityFile: String
+  /// The private key (PEM) of the VAPID pair that subscriptions by number are bound to; nil: the
+  /// simulator has made none.
+  package let vapidKeyFile: String?
   /// What requests under `/simulator/` must come with.
   package let controlToken: String
 }

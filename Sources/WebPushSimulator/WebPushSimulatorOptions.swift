@@ -1,4 +1,5 @@
 import EventLoop
+import SimulatorSupport
 import TLS
 import Telemetry
 import Transport
@@ -25,6 +26,8 @@ package struct WebPushSimulatorOptions: Sendable {
   package var directory: String
   /// The VAPID key that subscriptions by number are bound to: 65 bytes. Nil: they take any.
   package var applicationServerKey: [UInt8]?
+  /// Makes a VAPID key pair for `applicationServerKey`, and writes its private key to `vapid.pem`.
+  package var makesVAPIDKey = false
   /// Endpoints name the simulator's port. Without, they are those of HTTPS' own, and clients must
   /// be led here by other means.
   package var endpointsNamePort = false
@@ -53,4 +56,15 @@ package struct WebPushSimulatorOptions: Sendable {
   package var makeLoop: @Sendable (String) -> EventLoop = { EventLoop(name: $0) }
 
   package init(directory: String) { self.directory = directory }
+
+  /// Binds subscriptions by number to a VAPID key that there is.
+  /// - Parameter pem: the private key.
+  package mutating func bind(toKey pem: String) throws(SimulatorError) {
+    do {
+      applicationServerKey = try ES256Key(pem: pem).publicPoint()
+    } catch {
+      throw SimulatorError(
+        .badOption, "the VAPID key is no private key of P-256", cause: "\(error)")
+    }
+  }
 }

@@ -33,6 +33,17 @@ package struct WebPushSimulatorSummary: Sendable, Equatable {
 
   package init() {}
 
+  package var rejected: Int { requests - accepted - unanswered - resets }
+
+  /// One line for the end of a run.
+  package var line: String {
+    let reasons = byReason.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+    let refused = reasons.isEmpty ? "" : " (" + reasons.joined(separator: ", ") + ")"
+    return "\(requests) requests for \(subscriptions) subscriptions: \(accepted) accepted, "
+      + "\(rejected) rejected\(refused), \(unanswered) unanswered, \(resets) reset; "
+      + "\(duplicates) duplicates; \(connections) connections"
+  }
+
   package var json: JSONValue {
     func counts(_ table: some Sequence<(String, Int)>) -> JSONValue {
       .object(JSONObject(table.map { ($0.0, .integer(Int64($0.1))) }))

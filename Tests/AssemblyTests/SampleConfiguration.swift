@@ -69,7 +69,8 @@ enum SampleConfiguration {
       connections_per_lane: 3, connections_per_lane_maximum: 9, streams_per_connection: 99,
       messages_per_minute: 1200 }
     webpush: { vapid_key_file: vapid.pem, vapid_key_id: other,
-      former_vapid_keys: {old: {file: o.pem}}, subject: "mailto:a@example.com", hosts: [push.example], ports: ["8443"],
+      former_vapid_keys: {old: {file: o.pem}}, subject: "mailto:a@example.com",
+      hosts: [push.example], ports: ["8443"],
       connect_to: "127.0.0.1:2009", ca_file: apns.pem, connections_per_lane: 2,
       connections_per_lane_maximum: 5, streams_per_connection: 98, key_pair_per_message: true }
     lanes:

@@ -1,8 +1,10 @@
 import Glibc
 import JSON
+import Model
 import Processes
 import ServerProcesses
 import Testing
+import WebPushSimulator
 
 /// The audience verbs as processes, against a real redis-server.
 @Suite struct AudienceVerbTests {
@@ -119,6 +121,36 @@ import Testing
     #expect(members.allSatisfy { $0.hasPrefix("fcm:com.example.live:fault:0:unregistered:") })
     let refused = try run("seed", "--streamer", "s2", "--android-dead-prefix", "a b")
     #expect(refused.code == 64 && refused.text.contains("--android-dead-prefix"))
+  }
+
+  @Test func seedGivesAShareOfTheDevicesToBrowsers() throws {
+    let outcome = try run(
+      "seed", "--streamer", "s1", "--followers", "20", "--browser-share", "1", "--muted-share", "0",
+      "--dead-share", "0.5", "--seed", "5", "--set", "webpush.vapid_key_id=new")
+    #expect(outcome.code == 0 && outcome.text.contains("browsers"), "\(outcome.text)")
+    let members = try (0..<20).flatMap {
+      try redis.cli("SMEMBERS", "ffd:{u:made-up-\($0)}:bindings").split(separator: "\n")
+    }
+    #expect(members.count > 10)
+    let numbered = try NumberedSubscriptions(seed: 5)
+    for member in members {
+      let binding = try #require(Binding(member: String(member)))
+      #expect(binding.destination == .webpush && binding.keys.hasSuffix(".new"))
+      let rest = binding.token.dropFirst("https://".count)
+      let host = String(rest.prefix { $0 != "/" })
+      let name = rest.split(whereSeparator: { "/=".contains($0) }).last?.prefix { $0 != "-" } ?? ""
+      let parts = name.split(separator: ".")
+      let number = try #require(Int(parts.first ?? ""))
+      let known = try numbered.subscription(
+        number, host: host, parts.count == 3 ? MagicFault(.gone) : nil)
+      #expect(binding.token == known.endpoint)
+    }
+    for word in ["fcm.googleapis.com", "mozilla.com", "push.apple.com", "windows.com", ".0.gone-"] {
+      #expect(members.contains { $0.contains(word) }, "\(word)")
+    }
+    let refused = try run(
+      "seed", "--streamer", "s2", "--android-share", "0.6", "--browser-share", "0.6")
+    #expect(refused.code == 64 && refused.text.contains("--browser-share"), "\(refused.text)")
   }
 
   @Test func seedDoesNotHideAPlainSet() throws {

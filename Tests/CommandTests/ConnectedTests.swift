@@ -44,6 +44,33 @@ import Testing
     #expect(said.contains("0 requests for 0 tokens") && said.contains("0 access tokens"))
   }
 
+  @Test func theSimulatorOfBrowsersSaysWhatAWorkerNeeds() throws {
+    let directory = try ScratchDirectory()
+    let simulator = try Command.startServer(
+      ["simulator", "--platform", "webpush", "--directory", directory.file("webpush")],
+      in: directory)
+    #expect(simulator.ready["host"]?.string == "127.0.0.1")
+    #expect(simulator.ready["subject"]?.string == "mailto:push@example.com")
+    for (name, file) in [("ca_file", "ca.pem"), ("vapid_key_file", "vapid.pem")] {
+      #expect(simulator.ready[name]?.string == directory.file("webpush/\(file)"))
+      #expect(ScratchDirectory.exists(directory.file("webpush/\(file)")), "\(name)")
+    }
+    let token = try #require(simulator.ready["control_token"]?.string)
+    let port = try #require(simulator.ready["port"]?.integer)
+    // HTTP/1.1 too, and each service at its name.
+    for (version, host) in [("--http2", "web.push.apple.com"), ("--http1.1", "push.test")] {
+      let summary = try ChildProcess.run([
+        "curl", "-s", version, "--cacert", directory.file("webpush/ca.pem"), "--connect-to",
+        "::127.0.0.1:\(port)", "-H", "simulator-token: \(token)",
+        "https://\(host)/simulator/summary",
+      ])
+      #expect(try JSONValue.parse(Array(summary.utf8)).object?["requests"]?.integer == 0)
+    }
+    #expect(simulator.process.stop(SIGTERM) == 0)
+    let said = try ChildProcess.run(["cat", directory.file("simulator.out")])
+    #expect(said.contains("0 requests for 0 subscriptions"))
+  }
+
   @Test func emitPrintsWhereTheEventWent() throws {
     let directory = try ScratchDirectory()
     let broker = try Command.startServer(

@@ -1,6 +1,7 @@
 import FCMSimulator
 import Processes
 import Testing
+import WebPushSimulator
 
 /// What docs/simulator.md tells people to type, as it stands there, but for the ports.
 @Suite struct SimulatorPageTests {
@@ -19,7 +20,7 @@ import Testing
         "bash", "-c",
         """
         exec 2>&1 && set -e
-        trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$apns" "$fcm"' EXIT
+        trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$apns" "$fcm" "$webpush"' EXIT
         fanfare() { exec '\(Command.path)' "$@" --die-with-parent 2> /dev/null; }
         \(commands)
         """,
@@ -35,6 +36,10 @@ import Testing
 
   @Test func theExampleOfFCMAnswersWhatThePageSays() throws {
     try expectAnswers(of: "## Firebase Cloud Messaging", port: "2199", pushes: 5)
+  }
+
+  @Test func theExampleOfBrowsersAnswersWhatThePageSays() throws {
+    try expectAnswers(of: "## Browsers", port: "2196", pushes: 6)
   }
 
   /// Each member that the reader takes is in the page's tables.
@@ -60,5 +65,18 @@ import Testing
       members + FCMFault.allCases.map(\.rawValue) + OAuthFault.allCases.map(\.rawValue)
     let text = try Self.page.get().section("## Firebase Cloud Messaging").text
     for name in names { #expect(text.contains("`\(name)`"), "\(name)") }
+  }
+
+  @Test func everyMemberAndFaultOfBrowsersIsExplained() throws {
+    let members = [
+      "host", "count", "first", "application_server_key", "tries", "rules", "mix", "latency_ms",
+      "jitter_ms", "slow_ms", "streams", "goaway_after", "goaway_behind", "drop_after",
+      "silent_after", "endpoints", "prefix", "answers", "fault", "status", "body", "retry_after",
+      "times",
+    ]
+    let text = try Self.page.get().section("## Browsers").text
+    for name in members + WebPushFault.allCases.map(\.rawValue) {
+      #expect(text.contains("`\(name)`"), "\(name)")
+    }
   }
 }

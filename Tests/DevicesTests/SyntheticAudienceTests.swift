@@ -1,4 +1,5 @@
 import Model
+import Subscriptions
 import Testing
 
 @testable import Devices
@@ -55,6 +56,45 @@ import Testing
       let kept = other.bindings.filter { $0.destination == .production }.map(\.token)
       #expect(Set(kept).isSubset(of: Set(own.bindings.map(\.token))))
     }
+  }
+
+  /// A subscription is what its maker says of a number, and each number comes once.
+  @Test func browsersHaveTheSubscriptionsOfTheirNumbers() throws {
+    let point = Array(repeating: UInt8(4), count: 65)
+    let audience = SyntheticAudience(
+      followers: 5_000, seed: 7, topic: "com.example.live",
+      devices: [
+        SyntheticDevices(.production, share: 0.5, deadTokenPrefix: "dead0410"),
+        SyntheticDevices(browsersOf: "new", share: 0.5) { number, isDead in
+          let secret = (0..<16).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 8))) }
+          return ("https://push.test/\(isDead ? "dead" : "n")/\(number)", point, secret)
+        },
+      ])
+    var seen: Set<String> = []
+    var dead = 0
+    for index in 0..<audience.followers {
+      let row = audience.row(index)
+      #expect(row.problem == nil)
+      for (device, binding) in row.bindings.enumerated() where binding.destination == .webpush {
+        #expect(binding.token == audience.token(index, device: device))
+        let isDead = audience.isDead(index, device: device)
+        if isDead { dead += 1 }
+        let number = try #require(binding.token.split(separator: "/").last)
+        #expect(binding.token == "https://push.test/\(isDead ? "dead" : "n")/\(number)")
+        let text = Array(binding.keys.utf8)
+        let keys = UnsafeMutableRawBufferPointer.allocate(byteCount: 81, alignment: 1)
+        defer { keys.deallocate() }
+        let start = try #require(keys.baseAddress)
+        let keyID = text.withUnsafeBytes { text in
+          SubscriptionKeys.read(text, to: start).map { Array($0) }
+        }
+        #expect(keyID == Array("new".utf8))
+        #expect(keys[..<65].elementsEqual(point) && keys[65] == UInt8((Int(number) ?? -1) & 0xFF))
+        seen.insert(String(number))
+      }
+    }
+    #expect(seen.count == audience.totals().devicesByKind[1])
+    #expect(dead > seen.count / 100 && dead < seen.count / 25)
   }
 
   @Test func tokensOfFirebaseAreDistinctAndOfItsForm() {

@@ -21,6 +21,21 @@ import Threads
     #expect(!ended.text.contains("must be"))
   }
 
+  @Test func theOneOfBrowsersAnswersAsItMust() async throws {
+    let ended = try await run("--platform", "webpush")
+    #expect(ended.code == .ok && ended.text.hasSuffix(" 0 answered wrongly\n"), "\(ended.text)")
+    for word in ["google: a TTL is needed", "POST /wpush/v2/", "400 errno 111", "403 BadJwtToken"] {
+      #expect(ended.text.contains(word), "\(word)")
+    }
+    #expect(!ended.text.contains("must be"))
+  }
+
+  @Test func oneOfBrowsersThatDoesNotIsTold() async throws {
+    let ended = try await run("--platform", "webpush", "--longest-ttl", "1h")
+    #expect(ended.code == .failed, "\(ended.text)")
+    #expect(ended.text.contains("must be 201 with ttl: 2592000"), "\(ended.text)")
+  }
+
   @Test func oneOfFCMThatDoesNotIsTold() async throws {
     let ended = try await run("--platform", "fcm", "--access-token-lifetime", "2h")
     #expect(ended.code == .failed, "\(ended.text)")

@@ -1,8 +1,10 @@
 import APNsSimulator
 import FCMSimulator
+import Processes
 import Terminal
 import Testing
 import Threads
+import WebPushSimulator
 
 @testable import LocalVerbs
 
@@ -85,11 +87,72 @@ import Threads
     #expect(await run(words).code == .usage)
   }
 
+  // MARK: Browsers
+
+  @Test func withoutFlagsTheOptionsOfBrowsersAreTheRoomsOwn() async throws {
+    let options = try await webPushOptions()
+    let own = WebPushSimulatorOptions(directory: "d")
+    #expect(options.port == own.port && options.host == own.host)
+    #expect(options.streams == own.streams && options.idleTimeout == own.idleTimeout)
+    #expect(options.certificateHosts == own.certificateHosts)
+    #expect(options.http1Hosts == own.http1Hosts && !options.endpointsNamePort)
+    #expect(options.longestTTLSeconds == own.longestTTLSeconds && options.seed == own.seed)
+    #expect(options.maximumConnections == own.maximumConnections)
+    // A worker gets a key, and subscriptions by number are bound to it.
+    #expect(options.makesVAPIDKey && options.applicationServerKey == nil)
+    #expect(options.script == WebPushSimulatorScript())
+  }
+
+  @Test func flagsOfBrowsersMeanWhatTheScriptMeans() async throws {
+    let options = try await webPushOptions(
+      "--answer", "https://wns2-by3p.notify.windows.com/w/?token=7=gone", "--answer",
+      "https://a=418", "--mix", "unavailable=0.25,silence=0.0001", "--latency", "5ms",
+      "--goaway-after", "9", "--drop-after", "20", "--endpoint-port", "--http1-host",
+      "h1.push.test",
+      "--longest-ttl", "1h")
+    let text = """
+      {"rules": [{"prefix": "https://wns2-by3p.notify.windows.com/w/?token=7",
+                  "answers": [{"fault": "gone"}]},
+                 {"prefix": "https://a", "answers": [{"status": 418}]}],
+       "mix": {"unavailable": 0.25, "silence": 0.0001}, "latency_ms": 5, "goaway_after": 9,
+       "drop_after": 20}
+      """
+    #expect(options.script == (try WebPushSimulatorScript.parse(Array(text.utf8))))
+    #expect(options.endpointsNamePort && options.http1Hosts == ["h1.push.test"])
+    #expect(options.longestTTLSeconds == 3600)
+  }
+
+  @Test func aKeyOfOnesOwnIsTaken() async throws {
+    let directory = try ScratchDirectory()
+    let file = directory.file("vapid.pem")
+    _ = try ChildProcess.run([
+      "openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", file,
+    ])
+    let options = try await webPushOptions("--vapid-key", file)
+    #expect(!options.makesVAPIDKey && options.applicationServerKey?.count == 65)
+    let wrong = try directory.write("no key", to: "wrong.pem")
+    #expect(await run(["--platform", "webpush", "--vapid-key", wrong]).code == .usage)
+  }
+
+  @Test(arguments: [
+    ["--answer", "https://a=often"], ["--mix", "gone=2"], ["--mix", "gone"],
+    ["--topic", "com.example.live"], ["--quota", "1"],
+  ])
+  func whatMakesNoSenseToBrowsersIsRefused(words: [String]) async {
+    #expect(await run(["--platform", "webpush"] + words).code == .usage)
+  }
+
+  @Test(arguments: [["--endpoint-port"], ["--platform", "fcm", "--longest-ttl", "1h"]])
+  func whatIsForBrowsersAloneIsRefused(words: [String]) async {
+    #expect(await run(words).code == .usage)
+  }
+
   // MARK: Helpers
 
   private struct Made: Sendable {
     var apns: APNsSimulatorOptions?
     var fcm: FCMSimulatorOptions?
+    var webpush: WebPushSimulatorOptions?
   }
 
   private func options(_ words: String...) async throws -> APNsSimulatorOptions {
@@ -98,6 +161,10 @@ import Threads
 
   private func fcmOptions(_ words: String...) async throws -> FCMSimulatorOptions {
     try #require(await run(["--platform", "fcm"] + words).made.fcm)
+  }
+
+  private func webPushOptions(_ words: String...) async throws -> WebPushSimulatorOptions {
+    try #require(await run(["--platform", "webpush"] + words).made.webpush)
   }
 
   private func run(_ words: [String]) async -> (code: ExitCode, made: Made) {
@@ -113,6 +180,9 @@ import Threads
         case .fcm:
           let options = try AndroidSimulatorFlags.options(invocation)
           made.withLock { $0.fcm = options }
+        case .webpush:
+          let options = try BrowserSimulatorFlags.options(invocation)
+          made.withLock { $0.webpush = options }
         }
       }
       return .ok

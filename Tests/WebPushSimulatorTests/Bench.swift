@@ -53,7 +53,7 @@ func withSimulator(
   }
   await simulator.stop()
   loop.stop()
-  for name in ["ca.pem", "server.pem", "server.key", "control.token"] {
+  for name in ["ca.pem", "server.pem", "server.key", "server.hosts", "control.token", "vapid.pem"] {
     unlink("\(directory)/\(name)")
   }
   rmdir(directory)

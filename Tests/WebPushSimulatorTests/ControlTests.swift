@@ -65,6 +65,73 @@ import WebPushSimulator
     }
   }
 
+  @Test func theLedgerIsReadPageByPage() async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      let token = bench.address.controlToken
+      let magic = MagicFault(.gone)
+      var made = [try await bench.simulator.makeSubscription(host: Host.other)]
+      for (number, host) in Host.all.enumerated() {
+        made.append(try await bench.simulator.numberedSubscription(number, host: host))
+      }
+      made.append(try await bench.simulator.numberedSubscription(9, host: Host.apple, magic))
+      for subscription in made { _ = try await client.send(bench.sender.request(subscription)) }
+      _ = try await client.send(bench.sender.request(made[1]))
+      var entries: [(name: String, entry: JSONObject)] = []
+      for from in stride(from: 0, through: made.count, by: 3) {
+        let reply = try await client.send(
+          Self.request("ledger?from=\(from)&count=3", token: token))
+        let page = try #require(reply.json?["tokens"]?.object)
+        #expect(page.count == min(3, made.count - from))
+        for member in page.members {
+          entries.append((member.name, try #require(member.value.object)))
+        }
+      }
+      #expect(entries.map(\.name) == made.map(\.endpoint))
+      #expect(entries.map(\.entry["number"]) == [nil, 0, 1, 2, 3, 4, 9])
+      #expect(entries.map(\.entry["requests"]) == [1, 2, 1, 1, 1, 1, 1])
+      #expect(entries.map(\.entry["accepted"]) == [1, 2, 1, 1, 1, 1, 0])
+      #expect(entries.map(\.entry["last_status"]) == [201, 201, 201, 201, 201, 201, 410])
+      let whole = try await client.send(Self.request("ledger", token: token))
+      #expect(whole.json?["tokens"]?.object?.count == made.count)
+      let beyond = try await client.send(Self.request("ledger?from=99&count=-1", token: token))
+      #expect(beyond.json?["tokens"]?.object?.count == 0)
+    }
+  }
+
+  @Test func theLastMessageIsShown() async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      let token = bench.address.controlToken
+      // The address of WNS has a query of its own.
+      let subscription = try await bench.simulator.numberedSubscription(4, host: Host.windows)
+      let path = "pushes?token=" + subscription.endpoint.replacing("?", with: "%3F")
+      #expect(try await client.send(Self.request(path, token: token)).status == 404)
+      for text in ["first", "the \"last\""] {
+        #expect(try await client.send(bench.sender.request(subscription, text)).status == 201)
+      }
+      let shown = try #require(try await client.send(Self.request(path, token: token)).json)
+      #expect(shown["message"] == #"the "last""# && shown["status"] == 201)
+      #expect(shown["token"]?.string == subscription.endpoint)
+    }
+  }
+
+  @Test func aResetForgetsLedgerAndNumbers() async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      let token = bench.address.controlToken
+      let subscription = try await bench.simulator.makeSubscription(host: Host.google)
+      #expect(try await client.send(bench.sender.request(subscription)).status == 201)
+      #expect(try await client.send(Self.request("reset", "{}", token: token)).status == 200)
+      let summary = try await client.send(Self.request("summary", token: token))
+      #expect(summary.json?["requests"] == 0 && summary.json?["subscriptions"] == 0)
+      #expect(summary.json?["connections"] == 1)
+      // The subscription is still one.
+      #expect(try await client.send(bench.sender.request(subscription)).status == 201)
+      #expect(await bench.simulator.counts(of: subscription.endpoint) == (1, 1))
+    }
+  }
+
   @Test func theScriptIsReplaced() async throws {
     try await withSimulator { _, bench in
       let client = try await bench.connect()

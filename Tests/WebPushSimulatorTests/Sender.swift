@@ -14,8 +14,8 @@ final class Sender {
   let key: ES256Key
   private let encryptor: MessageEncryptor
 
-  init() throws {
-    key = try ES256Key.generate()
+  init(key: ES256Key? = nil) throws {
+    self.key = try key ?? ES256Key.generate()
     encryptor = try MessageEncryptor(MessageEncryption(monotonic: { 0 }))
   }
 

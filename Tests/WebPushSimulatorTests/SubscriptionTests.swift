@@ -1,4 +1,6 @@
 import Fixtures
+import Processes
+import SimulatorSupport
 import Subscriptions
 import TLS
 import Testing
@@ -95,6 +97,45 @@ import WebPushSimulator
       let free = try await bench.simulator.makeSubscription(host: Host.google)
       #expect(try await client.send(bench.sender.request(free)).status == 201)
     }
+  }
+
+  @Test func aKeyPairIsMadeForNumbers() async throws {
+    try await withSimulator(changed { $0.makesVAPIDKey = true }) { _, bench in
+      let client = try await bench.connect()
+      let file = try #require(bench.address.vapidKeyFile)
+      let pem = try ChildProcess.run(["cat", file])
+      #expect(try ChildProcess.run(["stat", "-c", "%a", file]) == "600\n")
+      let subscription = try await bench.simulator.numberedSubscription(1, host: Host.apple)
+      let owner = try Sender(key: ES256Key(pem: pem))
+      #expect(try await client.send(owner.request(subscription)).status == 201)
+      #expect(try await client.send(bench.sender.request(subscription)).status == 403)
+      var options = WebPushSimulatorOptions(directory: "d")
+      try options.bind(toKey: pem)
+      #expect(options.applicationServerKey == (try owner.key.publicPoint()))
+      #expect(throws: SimulatorError.self) { try options.bind(toKey: "no key") }
+    }
+  }
+
+  /// Subscriptions that were bound to the key outlive the simulator.
+  @Test func keyAndCertificatesSurviveARestart() async throws {
+    let scratch = try ScratchDirectory()
+    var options = WebPushSimulatorOptions(directory: scratch.file("webpush"))
+    options.makesVAPIDKey = true
+    func files() async throws -> [String] {
+      let simulator = WebPushSimulator(options: options, log: { _ in })
+      let address = try await simulator.start()
+      await simulator.stop()
+      return try [address.authorityFile, #require(address.vapidKeyFile)].map {
+        try ChildProcess.run(["cat", $0])
+      }
+    }
+    let first = try await files()
+    #expect(try await files() == first)
+    options.certificateHosts.append("other.push.test")
+    let named = try await files()
+    #expect(named[0] != first[0] && named[1] == first[1])
+    _ = try ChildProcess.run(["chmod", "644", scratch.file("webpush/vapid.pem")])
+    #expect(try await files()[1] != first[1])
   }
 
   @Test func anEndedSubscriptionIsGone() async throws {

@@ -50,6 +50,9 @@ package struct SyntheticAudience: Sendable {
       deadShare: deadShare, mutedShare: mutedShare, boundAt: boundAt, userPrefix: userPrefix)
   }
 
+  /// A person has fewer.
+  private static let mostDevices = 4
+
   /// The start of 2026.
   package static let usualTime: Int64 = 1_767_225_600_000
 
@@ -79,10 +82,11 @@ package struct SyntheticAudience: Sendable {
   /// The row that an import would hold for this follower.
   package func row(_ index: Int) -> AudienceRow {
     let person = person(index)
-    let bindings = (0..<person.deviceCount).compactMap {
-      Binding(
-        destination: devices[kind(index, device: $0)].destination, topic: topic,
-        token: token(index, device: $0))
+    let bindings = (0..<person.deviceCount).compactMap { device in
+      let made = made(index, device)
+      return Binding(
+        destination: devices[kind(index, device: device)].destination, topic: topic,
+        keys: made.keys, token: made.token)
     }
     return AudienceRow(
       user: user(index), profile: profile(of: person), bindings: bindings,
@@ -108,15 +112,18 @@ package struct SyntheticAudience: Sendable {
   }
 
   package func isDead(_ index: Int, device: Int) -> Bool {
-    !devices[kind(index, device: device)].deadTokenPrefix.isEmpty
+    devices[kind(index, device: device)].canBeDead
       && Self.share(SplitMix64.mix(deviceSeed(index, device) ^ 0xDEAD), deadShare)
   }
 
   /// In the form of its kind, distinct for distinct (index, device): it holds a one-to-one mixture
   /// of both.
-  package func token(_ index: Int, device: Int) -> String {
-    devices[kind(index, device: device)].token(
-      deviceSeed(index, device), isDead: isDead(index, device: device))
+  package func token(_ index: Int, device: Int) -> String { made(index, device).token }
+
+  private func made(_ index: Int, _ device: Int) -> (token: String, keys: String) {
+    devices[kind(index, device: device)].device(
+      index * Self.mostDevices + device, deviceSeed(index, device),
+      isDead: isDead(index, device: device))
   }
 
   package struct Totals: Sendable, Equatable {
@@ -176,7 +183,8 @@ package struct SyntheticAudience: Sendable {
   private func isBare(_ bits: UInt64) -> Bool { Self.share(SplitMix64.mix(bits ^ 0xBA), 0.005) }
 
   private func deviceSeed(_ index: Int, _ device: Int) -> UInt64 {
-    SplitMix64.mix(SplitMix64.mix(seed) &+ UInt64(truncatingIfNeeded: index) &* 4 &+ UInt64(device))
+    let number = UInt64(truncatingIfNeeded: index) &* UInt64(Self.mostDevices) &+ UInt64(device)
+    return SplitMix64.mix(SplitMix64.mix(seed) &+ number)
   }
 
   private static func share(_ bits: UInt64, _ share: Double) -> Bool {

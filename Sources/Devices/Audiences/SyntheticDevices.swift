@@ -1,4 +1,5 @@
 import Model
+import Subscriptions
 import Text
 
 /// One kind of the devices of a synthetic audience: where their pushes go, how many of all devices
@@ -9,19 +10,60 @@ package struct SyntheticDevices: Sendable {
   package let share: Double
   /// The beginning of the tokens that the platform's simulator answers as gone; empty: none is.
   package let deadTokenPrefix: String
+  /// Of a kind whose tokens its simulator makes; nil: they are made here.
+  private let subscription: SubscriptionMaker?
+  /// Of browsers: the VAPID key pair that they subscribed with.
+  private let keyID: String
 
   /// An Apple token takes at most 32 digits of the prefix, so that tokens stay distinct.
   package init(_ destination: Destination, share: Double = 1, deadTokenPrefix: String = "") {
     self.destination = destination
     self.share = share
+    subscription = nil
+    keyID = ""
     switch destination.platform.tokens {
     case .hex: self.deadTokenPrefix = String(deadTokenPrefix.prefix(32)).lowercased()
     case .opaque: self.deadTokenPrefix = deadTokenPrefix
     }
   }
 
+  /// A browser's subscription by its number, always the same one: endpoint, public key (65 bytes)
+  /// and secret (16 bytes).
+  /// - Parameter isDead: the push service answers it as gone.
+  package typealias SubscriptionMaker =
+    @Sendable (_ number: Int, _ isDead: Bool) -> (
+      endpoint: String, publicKey: [UInt8], secret: [UInt8]
+    )
+
+  /// Browsers, whose subscriptions the simulator of their push services knows.
+  /// - Parameter keyID: of the VAPID key pair that they subscribed with.
+  package init(
+    browsersOf keyID: String, share: Double, _ subscription: @escaping SubscriptionMaker
+  ) {
+    destination = .webpush
+    self.share = share
+    deadTokenPrefix = ""
+    self.subscription = subscription
+    self.keyID = keyID
+  }
+
+  /// Whether some of them can be dead.
+  var canBeDead: Bool { subscription != nil || !deadTokenPrefix.isEmpty }
+
+  /// The token of a device, and the keys that messages for it are encrypted with.
+  /// - Parameters:
+  ///   - number: of the device, distinct for distinct ones.
+  ///   - seed: likewise.
+  func device(_ number: Int, _ seed: UInt64, isDead: Bool) -> (token: String, keys: String) {
+    guard let subscription else { return (token(seed, isDead: isDead), "") }
+    let made = subscription(number, isDead)
+    let keys = SubscriptionKeys.text(
+      publicKey: made.publicKey, secret: made.secret, keyID: keyID)
+    return (made.endpoint, keys)
+  }
+
   /// The token of a device, distinct for distinct seeds.
-  func token(_ seed: UInt64, isDead: Bool) -> String {
+  private func token(_ seed: UInt64, isDead: Bool) -> String {
     switch destination.platform.tokens {
     case .hex: hexToken(seed, isDead ? Array(deadTokenPrefix.utf8) : [])
     case .opaque: opaqueToken(seed, isDead ? Array(deadTokenPrefix.utf8) : [])

@@ -34,8 +34,8 @@ extension SettingTable {
         + "then answers 429 beyond its quota (600,000 by default). With 540000 it hardly does."),
     .records(
       "fcm.apps", \.fcm.apps, fields: FCMAccountFields.kinds, FCMAccountFields.records,
-      "Apps of other Firebase projects, by name: {com.example.app: {service_account_file: a.json}}, "
-        + "or with token_file, token_command or metadata, and with project and "
+      "Apps of other Firebase projects, by name: {com.example.app: {service_account_file: a.json}}"
+        + ", or with token_file, token_command or metadata, and with project and "
         + "messages_per_minute. All other apps use the project above, if there is one."),
     .text(
       "fcm.host", \.fcm.host, default: "fcm.googleapis.com", .host, "Where messages are sent."),

@@ -22,9 +22,9 @@ extension SettingTable {
     .list(
       "webpush.hosts", \.webpush.hosts, default: ["browsers"], .hostSuffix,
       "The push services that endpoints may name, since endpoints come from clients: hosts, and "
-        + "all below them. `browsers` stands for those of Chrome, Edge, Firefox and Safari; `*` allows "
-        + "any host with a public address, for browsers and distributors with services of their "
-        + "own."),
+        + "all below them. `browsers` stands for those of Chrome, Edge, Firefox and Safari; `*` "
+        + "allows any host with a public address, for browsers and distributors with services of "
+        + "their own."),
     .list(
       "webpush.ports", \.webpush.ports, example: "[8443]", .port,
       "Ports of endpoints that are allowed besides 443."),

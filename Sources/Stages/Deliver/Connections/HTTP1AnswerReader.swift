@@ -64,7 +64,7 @@ package struct HTTP1AnswerReader {
     self = HTTP1AnswerReader(keptBodyBytes: keptBodyBytes, keptFields: keptFields)
   }
 
-  /// - Returns: whether the answer is whole. Bytes behind it answer nothing, and end the connection.
+  /// - Returns: whether the answer is whole. Bytes behind it answer nothing and end the connection.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Bool {
     var offset = 0
     while offset < bytes.count, state != .over {
