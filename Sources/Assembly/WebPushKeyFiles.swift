@@ -61,7 +61,7 @@ package final class WebPushKeyFiles: Sendable {
   ) throws(KeyComplaint) -> ([VAPIDKeys], Int) {
     var hasher = Hasher()
     var pairs: [VAPIDKeys] = []
-    let former = settings.formerVAPIDKeyFiles.sorted { $0.key < $1.key }.map {
+    let former = settings.formerVAPIDKeys.sorted { $0.key < $1.key }.map {
       (key: "webpush.former_vapid_keys", id: $0.key, path: $0.value)
     }
     let current = (
@@ -121,7 +121,7 @@ extension Assembly {
       endpoints: EndpointRules(
         hosts: hosts.contains("*") ? .open : .suffixes(hosts),
         ports: Set(webpush.ports.compactMap { Int($0) })),
-      keyIDs: [webpush.vapidKeyID] + webpush.formerVAPIDKeyFiles.keys.sorted())
+      keyIDs: [webpush.vapidKeyID] + webpush.formerVAPIDKeys.keys.sorted())
   }
 
   /// What routes to all push services have in common; each has its own endpoint.

@@ -137,7 +137,7 @@ package struct Settings: Sendable, Equatable {
     package var vapidKeyFile: String?
     package var vapidKeyID = ""
     /// By id.
-    package var formerVAPIDKeyFiles: [String: String] = [:]
+    package var formerVAPIDKeys: [String: String] = [:]
     package var subject: String?
     package var hosts: [String] = []
     package var ports: [String] = []

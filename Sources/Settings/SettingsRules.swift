@@ -237,7 +237,7 @@ struct SettingsRules {
         .problem, layers.source(of: "webpush.vapid_key_file"), key: "webpush.vapid_key_file",
         "needs webpush.subject: push services want to know whom they may turn to")
     }
-    if webpush.formerVAPIDKeyFiles[webpush.vapidKeyID] != nil {
+    if webpush.formerVAPIDKeys[webpush.vapidKeyID] != nil {
       let key = "webpush.former_vapid_keys"
       layers.add(
         .problem, layers.source(of: key), key: key,

@@ -11,7 +11,7 @@ extension SettingTable {
       "webpush.vapid_key_id", \.webpush.vapidKeyID, default: "main", .keyID,
       "What bindings call that pair. Give a new pair a new id, and keep the former one below."),
     .records(
-      "webpush.former_vapid_keys", \.webpush.formerVAPIDKeyFiles, fields: ["file": .path],
+      "webpush.former_vapid_keys", \.webpush.formerVAPIDKeys, fields: ["file": .path],
       VAPIDKeyFields.files,
       "Private keys of former pairs, by id: {old: {file: /run/secrets/vapid-old.pem}}. Browsers "
         + "that subscribed with one of them take pushes of that pair alone."),
