@@ -182,6 +182,13 @@ test-judges: ## Others' libraries that judge what goes to FCM and to browsers: c
 	$(call say,"Trying the judges")
 	Tests/Judges/run fcm --self-check
 	Tests/Judges/run webpush --self-check
+	$(call say,"Building the tests; what goes to FCM and to browsers is judged")
+	swift build --build-tests -Xswiftc -O >&2
+	mkdir -p .build/judged
+	TESTS_JUDGED_FCM=.build/judged/fcm TESTS_JUDGED_WEBPUSH=.build/judged/webpush swift test --skip-build \
+	  --disable-xctest --no-parallel --filter 'eachDeviceGetsItsMessageOnce|AreWrittenForTheJudges' >&2
+	Tests/Judges/run fcm < .build/judged/fcm
+	Tests/Judges/run webpush < .build/judged/webpush
 	$(call say,"Trying examples/web in Chromium")
 	exec Tests/Web/run $(ARGS)
 

@@ -10,8 +10,9 @@ final class Subscriber {
   let pair: P256KeyPair
   let keys: SubscriptionKeys
 
-  init() throws {
-    pair = try P256KeyPair.generate()
+  /// - Parameter privateKey: 32 bytes; nil: one is made.
+  init(privateKey: [UInt8]? = nil) throws {
+    pair = try privateKey.map { try P256KeyPair(privateKey: $0) } ?? P256KeyPair.generate()
     keys = try SubscriptionKeys(
       p256dh: Base64URL.encode(pair.publicPoint),
       auth: Base64URL.encode(SecretDigest.random(SubscriptionKeys.secretBytes)))

@@ -1,4 +1,5 @@
 import Fixtures
+import Foundation
 import Model
 import Subscriptions
 import Testing
@@ -107,6 +108,34 @@ import Text
     #expect(request.body.count == 128 + 103)
     let message = try reader.read(request.body)
     #expect(message == Array(#"{"title":"Live"}"#.utf8))
+  }
+
+  /// `make test-judges` names a file, and lets libraries of others read it.
+  @Test func requestsOfEachLengthAreWrittenForTheJudges() throws {
+    let key = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"
+    let account = try account()
+    var lines: [String] = []
+    for length in [0, 1, 40, 127, 128, 900, 2_700] {
+      let reader = try Subscriber(privateKey: Base64URL.decode(key.utf8))
+      let body = String(repeating: "é", count: length / 2)
+      let payload =
+        #"{"web_push":8030,"notification":{"title":"Live","body":"\#(body)","#
+        + #""navigate":"https://example.com/live"}}"#
+      let made = try request(
+        account, Self.headers(collapseID: "live-s1"), reader: reader, payload: payload)
+      let request = try #require(made)
+      let headers = request.fields.filter { !$0.name.hasPrefix(":") }
+        .map { "[\(JSONString.quoted($0.name)),\(JSONString.quoted($0.value))]" }
+      lines.append(
+        #"{"endpoint":"\#(Self.endpoint)","headers":[\#(headers.joined(separator: ","))],"#
+          + #""body":"\#(Data(request.body).base64EncodedString())","private_key":"\#(key)","#
+          + #""auth":"\#(Base64URL.encode(Array(reader.keys.secret)))","at":\#(Self.now / 1000)}"#)
+      #expect(request.body.count <= 4096)
+    }
+    if let path = ProcessInfo.processInfo.environment["TESTS_JUDGED_WEBPUSH"] {
+      try (lines.joined(separator: "\n") + "\n").write(
+        toFile: path, atomically: true, encoding: .utf8)
+    }
   }
 
   @Test(
