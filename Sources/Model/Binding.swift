@@ -91,12 +91,15 @@ package struct Binding: Sendable, Equatable, Hashable {
 }
 
 extension Platform {
-  /// Whether these bytes may be the keys of a binding: letters, digits, `.`, `_` and `-`, as many
-  /// as the platform's `keyBytes` says.
-  package func acceptsKeys(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// Whether these bytes may be the keys of a binding, as many as the platform's `keyBytes` says.
+  func acceptsKeys(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let keyBytes else { return bytes.isEmpty }
-    return keyBytes.contains(bytes.count)
-      && bytes.allSatisfy { $0.isASCIIWord || [0x2D, 0x2E, 0x5F].contains($0) }
+    return keyBytes.contains(bytes.count) && Self.areKeys(bytes)
+  }
+
+  /// Letters, digits, `.`, `_` and `-`.
+  package static func areKeys(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.allSatisfy { $0.isASCIIWord || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
   }
 }
 

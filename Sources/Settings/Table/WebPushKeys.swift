@@ -50,8 +50,8 @@ extension SettingTable {
     .bool(
       "webpush.key_pair_per_message", \.webpush.keyPairPerMessage, default: false,
       "Encrypts each message with a key pair of its own, as RFC 8291 has it. Off, a pair is used "
-        + "for an hour, which costs an eighth of the processor time; docs/webpush.md says what that "
-        + "gives away."),
+        + "for an hour, which costs an eighth of the processor time; docs/webpush.md says what "
+        + "that gives away."),
   ]
 }
 

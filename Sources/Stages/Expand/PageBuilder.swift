@@ -302,9 +302,8 @@ package struct BindingParser {
   private struct Prefix {
     let bytes: [UInt8]
     let destination: Destination
-    let platform: Platform
     let tokens: Platform.TokenFormat
-    let hasKeys: Bool
+    let keyBytes: ClosedRange<Int>?
   }
 
   /// Of the topic.
@@ -317,8 +316,8 @@ package struct BindingParser {
     func prefixes(_ rest: String) -> [Prefix] {
       Destination.all.map {
         Prefix(
-          bytes: Array(($0.memberPrefix + rest).utf8), destination: $0, platform: $0.platform,
-          tokens: $0.platform.tokens, hasKeys: $0.platform.keyBytes != nil)
+          bytes: Array(($0.memberPrefix + rest).utf8), destination: $0,
+          tokens: $0.platform.tokens, keyBytes: $0.platform.keyBytes)
       }
     }
     self.prefixes = prefixes(topic + ":")
@@ -338,9 +337,11 @@ package struct BindingParser {
   private static func split(
     _ rest: UnsafeRawBufferPointer, of prefix: Prefix
   ) -> (token: Int, keys: Int)? {
-    guard prefix.hasKeys else { return prefix.tokens.accepts(rest) ? (rest.count, 0) : nil }
-    guard let colon = rest.firstIndex(of: 0x3A),
-      prefix.platform.acceptsKeys(UnsafeRawBufferPointer(rebasing: rest[..<colon])),
+    guard let keyBytes = prefix.keyBytes else {
+      return prefix.tokens.accepts(rest) ? (rest.count, 0) : nil
+    }
+    guard let colon = rest.firstIndex(of: 0x3A), keyBytes.contains(colon),
+      Platform.areKeys(UnsafeRawBufferPointer(rebasing: rest[..<colon])),
       prefix.tokens.accepts(UnsafeRawBufferPointer(rebasing: rest[(colon + 1)...]))
     else { return nil }
     return (rest.count - colon - 1, colon)
