@@ -47,6 +47,7 @@ if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
 end
 local time, keys_text = ARGV[5], ARGV[6]
 if time == '' then time = nil end
+if keys_text == '' then keys_text = nil end
 if environment == 'webpush' and (string.sub(token, 1, 8) ~= 'https://' or #token > 2048) then
   return refuse('the key must be <prefix>{t:<endpoint>}, the endpoint of a subscription')
 end
@@ -227,6 +228,11 @@ if time and owner and owner ~= user then
   end
 end
 local places = keys(user)
+-- Keys that are told later than they were take the place of no younger ones.
+for _, had in ipairs(redis.call('SMEMBERS', places[1])) do
+  local since = is_twin(had) and tonumber(redis.call('HGET', places[2], had) or '')
+  if since and since > at and since <= present + 86400000 then return 0 end
+end
 -- A token that nobody else had of late leaves no trace.
 if last or #others > 0 then move() end
 if is_returning or redis.call('ZSCORE', places[4], token) then remember(user) end

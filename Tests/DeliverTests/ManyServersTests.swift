@@ -39,7 +39,10 @@ private struct ServerAccount: PlatformAccount {
   func encode(_ headers: PushHeaders, _ credential: any Credential) -> SharedHeaders {
     apple.encode(headers, credential)
   }
-  func meaning(of answer: PlatformAnswer) -> AnswerMeaning { apple.meaning(of: answer) }
+  func meaning(of answer: PlatformAnswer) -> AnswerMeaning {
+    let meaning = apple.meaning(of: answer)
+    return AnswerMeaning(meaning.disposition, counted: meaning.refusal, mayBeOfDevice: true)
+  }
   func subject(of reason: RejectionReason) -> RetrySubject? { apple.subject(of: reason) }
   func reason(ofGoAway debug: [UInt8]) -> String? { nil }
   func credential(now: Int64) throws(CredentialProblem) -> any Credential {
@@ -91,6 +94,37 @@ private struct ServerAccount: PlatformAccount {
     }
   }
 
+  /// A deploy ends a worker while batches are on their way.
+  @Test func aRouteThatIsMadeWhileTheWorkerLeavesSendsNothing() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      bed.stage.leave()
+      await bed.stage.admit(bed.batch(devices("one/a", "two/b"), bed.tally))
+      #expect(bed.tally.stragglers.count == 2 && bed.server.requests.isEmpty)
+      bed.stage.stop()
+      let late = SegmentTally()
+      await bed.stage.admit(bed.batch(devices("one/c"), late))
+      #expect(late.settled == 0 && bed.server.requests.isEmpty)
+    }
+  }
+
+  /// It was made with another sender's key.
+  @Test func aDeviceThatAloneRefusesOurCredentialsIsSetAside() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      bed.server.decide = { request in
+        request.token.hasSuffix("bad") ? .answer(403, "InvalidProviderToken") : .answer(200)
+      }
+      let tokens = ["one/bad"] + (0..<20).map { "one/a\($0)" }
+      await bed.stage.admit(bed.batch(tokens.map { (.webpush, $0) }, bed.tally))
+      await bed.until("settled") { bed.tally.settled == 21 }
+      #expect(bed.tally.accepted == 20 && bed.tally.verdicts.count == 1)
+      #expect(bed.tally.verdicts.first?.member.hasSuffix("one/bad") == true)
+    }
+  }
+
   @Test func oneThatRefusesConnectionsHoldsUpNoOther() async throws {
     try await onLoop { _, loop in
       let bed = try bed(loop, sandbox: .refused)
@@ -103,6 +137,8 @@ private struct ServerAccount: PlatformAccount {
       await bed.until("settled") { bed.tally.settled == 1 }
       // One of its servers is open.
       #expect(stuck.settled == 0 && !bed.stage.isClosed(Self.topic))
+      // Its stragglers are worked on a few at a time.
+      #expect(bed.stage.yields(Self.topic))
       bed.stage.postponeWaiting(of: stuck)
       #expect(stuck.stragglers.map(\.member).count == 2)
     }

@@ -39,6 +39,30 @@ import Testing
     }
   }
 
+  @Test func olderKeysTakeThePlaceOfNoYoungerOnes() async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      let members = keyspace.bindings(user: "u1")
+      try await registry.bind(user: "u1", Self.binding(Self.new), at: Self.time)
+      try await registry.bind(
+        user: "u1", Self.binding(Self.old), at: Self.time - 1, isBelated: true)
+      #expect(try await redis.members(members) == [Self.binding(Self.new).member])
+      let other = try Self.binding(Self.old, endpoint: Self.endpoint + "2")
+      try await registry.bind(user: "u1", other, at: Self.time - 2)
+      _ = try await registry.replace(
+        user: "u1", other, with: Self.binding(Self.old), at: Self.time - 1)
+      #expect(try await redis.members(members) == [Self.binding(Self.new).member])
+      let reply = try await redis.execute(
+        RedisPipeline([
+          "EVAL", script, "1", keyspace.tokenOwner(token: Self.endpoint), "bind", "u1", "webpush",
+          Self.app, String(Self.time - 1), Self.old,
+        ]))[0]
+      #expect(reply.integer == 0)
+      #expect(try await redis.members(members) == [Self.binding(Self.new).member])
+    }
+  }
+
   @Test func anotherUserTakesItWhateverItsKeys() async throws {
     try await RedisFixture().run { redis async throws in
       let registry = DeviceRegistry(redis: redis, keyspace: keyspace)

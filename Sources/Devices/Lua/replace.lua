@@ -10,6 +10,9 @@ local at, member, old = args.at, args.member, args.old
 if is_late(member, args.number, args.is_returning) then return {'late'} end
 -- Of a subscription that was there before only the endpoint is known.
 local removed = drop(old) + drop_twins(old)
+if has_younger_twin(member, at) then
+  return {removed, has(bindings, token_of(old)) and 1 or 0}
+end
 drop_twins(member)
 if is_news(redis.call('HGET', bound, member), at) then
   redis.call('HSET', bound, member, at)

@@ -12,7 +12,11 @@ local at, answer, members, set = args.at, {0}, {}, {bound}
 for i = 1, #list, 3 do
   if is_late(list[i], list[i + 1], list[i + 2]) then
     answer[#answer + 1] = (i + 2) / 3
-  else
+  elseif not has_younger_twin(list[i], at) then
+    -- Of two in one list the last counts.
+    for j = #members, 1, -1 do
+      if are_twins(members[j], list[i]) then table.remove(members, j) end
+    end
     members[#members + 1] = list[i]
     drop_twins(list[i])
   end

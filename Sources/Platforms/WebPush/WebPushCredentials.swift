@@ -63,7 +63,9 @@ package final class WebPushCredentials: PlatformAccount {
       counted: AnswerCounts.Refusal(status: answer.status, reason: disposition.reason),
       unknown: PushServiceAnswers.unknown(answer.status, word, dialect, disposition),
       // Services do not say since when. A binding that is younger stays, and the next push tells.
-      goneSince: wallClock() - Self.youth)
+      goneSince: wallClock() - Self.youth,
+      // A subscription that was made with another key pair than ours.
+      mayBeOfDevice: true)
   }
 
   package func subject(of reason: RejectionReason) -> RetrySubject? {

@@ -97,7 +97,7 @@ package final class DeliverStage {
 
   /// The worker stops soon: nothing more is sent, and pushes that come or would wait leave their
   /// segment.
-  package func leave() { for route in routes.all { route.leave() } }
+  package func leave() { routes.leave() }
 
   /// After `leave`: pushes in flight leave too, as such that may have arrived.
   package func leaveInFlight() { for route in routes.all { route.pool.leaveInFlight() } }
@@ -115,10 +115,13 @@ package final class DeliverStage {
     return !routes.isEmpty && routes.allSatisfy { $0.isClosed(for: route.topic) }
   }
 
-  /// Whether pushes come faster than they are taken there, while others go on.
+  /// Whether pushes come faster than they are taken there, while others go on; of a platform with
+  /// many servers also while one of these takes nothing.
   package func yields(_ route: PushRoute) -> Bool {
     let routes = routes.find(route)
-    return !routes.isEmpty && routes.allSatisfy(\.congestion.yields)
+    return routes.contains {
+      $0.congestion.yields || routes.count > 1 && $0.isClosed(for: route.topic)
+    }
   }
 
   /// Whether a fan-out is an outlier there: next to nothing of it is taken, so that its stragglers

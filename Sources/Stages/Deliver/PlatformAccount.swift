@@ -178,16 +178,21 @@ package struct AnswerMeaning: Sendable {
   /// Before a retry the push waits so long at least, where the answer has no `Retry-After`; nil:
   /// the back-off decides.
   package let minimumWait: Duration?
+  /// Of a refusal of our credentials: where they are taken for other devices, it is about the
+  /// device, which is set aside.
+  package let mayBeOfDevice: Bool
 
   package init(
     _ disposition: Disposition, counted refusal: AnswerCounts.Refusal,
-    unknown: UnknownAnswer? = nil, goneSince: Int64? = nil, minimumWait: Duration? = nil
+    unknown: UnknownAnswer? = nil, goneSince: Int64? = nil, minimumWait: Duration? = nil,
+    mayBeOfDevice: Bool = false
   ) {
     self.disposition = disposition
     self.refusal = refusal
     self.unknown = unknown
     self.goneSince = goneSince
     self.minimumWait = minimumWait
+    self.mayBeOfDevice = mayBeOfDevice
   }
 }
 

@@ -102,16 +102,23 @@ final class AnswerJudge {
     case .prune(let reason):
       push.batch.addVerdict(push.index, .gone(since: meaning.goneSince ?? 0, reason: reason))
       push.settle(answered: reason)
-    case .setAside(let reason):
-      push.batch.addVerdict(push.index, .unusable(reason))
-      push.settle(answered: reason)
+    case .setAside(let reason): setAside(push, reason)
     case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: wait)
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
       retry(push, reason, sentAt: item.sentAt, after: wait)
     case .renew(let reason): credentials.renew(push, reason, connection, item)
-    case .hold(let reason): credentials.refused(push, reason, meaning.unknown, sentAt: item.sentAt)
+    case .hold(let reason):
+      if meaning.mayBeOfDevice, credentials.areTaken(butFor: push) {
+        return setAside(push, reason)
+      }
+      credentials.refused(push, reason, meaning.unknown, sentAt: item.sentAt)
     }
+  }
+
+  private func setAside(_ push: ReadyPush, _ reason: RejectionReason) {
+    push.batch.addVerdict(push.index, .unusable(reason))
+    push.settle(answered: reason)
   }
 
   /// Counts an answer as evidence about the server.

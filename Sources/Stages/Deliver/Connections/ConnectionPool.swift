@@ -6,9 +6,6 @@ import Transport
 
 /// Opens and replaces a route's connections, each in a slot of `ConnectionSlots`.
 final class ConnectionPool {
-  /// For how long a server is taken to speak no more than HTTP/1.1. Nanoseconds: an hour.
-  static let http1Memory: UInt64 = 3_600_000_000_000
-
   private let context: RouteContext
   private let waiting: RouteWaiting
   private let answers: AnswerJudge
@@ -107,7 +104,8 @@ final class ConnectionPool {
     guard let slot = slots.slot(of: connection) else { return transport.close() }
     let successor = try HTTP1Connection(
       context, isForProbes: slots.probes.contains(slot), pool: self, answers: answers)
-    http1Until = context.loop.now &+ Self.http1Memory
+    // A minute: another of its nodes may speak HTTP/2.
+    http1Until = context.loop.now &+ Evidence.memory
     slots[slot].connection = successor
     successor.take(transport, shown: connection.shown)
   }

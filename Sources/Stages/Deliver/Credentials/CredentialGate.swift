@@ -91,6 +91,12 @@ struct CredentialGate: Equatable {
     return true
   }
 
+  /// Whether a refusal is about its push alone: others' credentials are taken since the one before.
+  /// - Parameter refusals: of this push, this one among them.
+  func isAboutOnePush(refusals: Int) -> Bool {
+    state == .open && isWatching && refusals >= Self.refusalsOfOnePush
+  }
+
   /// The push waits and is sent again.
   /// - Parameters:
   ///   - refusals: of this push, this one among them.
@@ -99,9 +105,9 @@ struct CredentialGate: Equatable {
   mutating func refused(
     refusals: Int, sentAt: UInt64, at now: UInt64, hold: UInt64
   ) -> UInt64? {
-    let wereTakenSince = state == .open && isWatching
+    let isAboutOnePush = isAboutOnePush(refusals: refusals)
     lastRefusedAt = now
-    if wereTakenSince, refusals >= Self.refusalsOfOnePush { return nil }
+    if isAboutOnePush { return nil }
     // Also of what was in flight: refusals of several tokens are not about one.
     if refusals <= 1 { pushesRefused += 1 }
     if state == .doubted, sentAt < refusedSince { return nil }

@@ -58,6 +58,12 @@ final class RouteCredentials {
     context.signals.schedulePump()
   }
 
+  /// Whether a push that was refused before, and is refused again, is alone with that.
+  func areTaken(butFor push: ReadyPush) -> Bool {
+    context.queue.find(push.topic)?.gate.isAboutOnePush(refusals: Int(push.history.refusals) + 1)
+      == true
+  }
+
   func refused(
     _ push: ReadyPush, _ reason: RejectionReason, _ unknown: UnknownAnswer? = nil, sentAt: UInt64,
     kind: RouteObstacle.Kind = .credentialsRefused

@@ -45,18 +45,16 @@ final class Admission {
 
   /// Queues a sealed batch when there is capacity.
   func admit(_ batch: PushBatch) async {
+    guard !isStopped else { return }
     let (order, isComplete) = routes.assign(batch, at: loop.now)
     let demand = Demand(
       routes: Set(order), topic: batch.headers.topic, fanOut: batch.tally.fanOut,
       mayStraggle: batch.tally.mayStraggle)
-    var awaited = demand.routes
     for number in order { routes[number]?.expectedBatches += 1 }
-    if !isStopped {
-      awaited = self.awaited(demand, waitingAlone: waiting.count { waitsAlone($0.demand) })
-      if mustWait(awaited, demand) {
-        awaited = await withCheckedContinuation { waiting.append((demand, $0)) }
-        admitting.subtract(awaited)
-      }
+    var awaited = self.awaited(demand, waitingAlone: waiting.count { waitsAlone($0.demand) })
+    if mustWait(awaited, demand) {
+      awaited = await withCheckedContinuation { waiting.append((demand, $0)) }
+      admitting.subtract(awaited)
     }
     for number in order {
       routes[number]?.append(batch, surplusLeaves: !awaited.contains(number))

@@ -50,6 +50,9 @@ final class LaneRoutes {
   ) -> Route
 
   private(set) var all: [Route] = []
+  private var byNumber: [UInt16: Route] = [:]
+  /// The worker stops: also a route that is made now takes nothing.
+  private var isLeaving = false
   private var ways: [Name: Way] = [:]
   private var servers: [Servers] = []
   private let options: DeliverOptions
@@ -86,17 +89,25 @@ final class LaneRoutes {
   private func add(
     _ destination: Destination, _ service: PushService, _ name: String?, origin: String?
   ) -> Route {
-    while next >= Self.noRoom || all.contains(where: { $0.number == next }) {
+    while next >= Self.noRoom || byNumber[next] != nil {
       next = next >= Self.noRoom ? 0 : next + 1
     }
     let route = make(next, destination, service, name, origin)
     next += 1
     all.append(route)
+    byNumber[route.number] = route
+    if isLeaving { route.leave() }
     whenMade(route)
     return route
   }
 
-  subscript(number: UInt16) -> Route? { all.first { $0.number == number } }
+  subscript(number: UInt16) -> Route? { byNumber[number] }
+
+  /// Nothing more is sent, and pushes that come leave their segment.
+  func leave() {
+    isLeaving = true
+    for route in all { route.leave() }
+  }
 
   private func way(of topic: String, to destination: Destination) -> Way? {
     credentials.index(of: topic, on: destination.platform.name).flatMap {
@@ -209,6 +220,7 @@ final class LaneRoutes {
   private func remove(_ index: Int, _ servers: Servers) {
     let route = servers.routes.remove(at: index).route
     all.removeAll { $0 === route }
+    byNumber[route.number] = nil
     route.stop()
     route.endObstacles()
     ended[servers.destination.platform.name, default: PlatformFigures()].add(route.figures)
