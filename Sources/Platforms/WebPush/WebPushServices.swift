@@ -12,7 +12,7 @@ package final class WebPushServices: PushServices {
 
   private struct State {
     var accounts: [String: WebPushCredentials] = [:]
-    /// Origins in the order in which they came.
+    /// Origins in the order in which routes to them were made last.
     var order: [String] = []
   }
 
@@ -57,7 +57,11 @@ package final class WebPushServices: PushServices {
 
   private func account(_ endpoint: PushEndpoint) -> WebPushCredentials {
     state.withLock { state in
-      if let known = state.accounts[endpoint.origin] { return known }
+      if let known = state.accounts[endpoint.origin] {
+        state.order.removeAll { $0 == endpoint.origin }
+        state.order.append(endpoint.origin)
+        return known
+      }
       if state.order.count >= Self.mostAccounts {
         state.accounts[state.order.removeFirst()] = nil
       }
