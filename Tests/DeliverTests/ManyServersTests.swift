@@ -58,13 +58,15 @@ private struct ServerAccount: PlatformAccount {
   private static let topic = PushRoute(destination: .webpush, topic: "a.b")
 
   private func bed(
-    _ loop: EventLoop, sandbox: DeliverBed.Sandbox = .served, more: [String] = []
+    _ loop: EventLoop, sandbox: DeliverBed.Sandbox = .served, more: [String] = [],
+    streams: Int = 100
   ) throws -> DeliverBed {
     let bed = try DeliverBed(loop, sandbox: sandbox) {
       $0.routes[.webpush] = $0.routes[.production]
       $0.closedAfter = .milliseconds(20)
       $0.connectionsPerRoute = 1
       $0.mostConnectionsPerRoute = 1
+      $0.streamsPerConnection = streams
     }
     let others = more.map { ($0, bed.server.port) }
     bed.use(
@@ -109,10 +111,11 @@ private struct ServerAccount: PlatformAccount {
     }
   }
 
-  /// It was made with another sender's key.
+  /// It was made with another sender's key. Others are taken after its refusal, so that it is
+  /// known what that means.
   @Test func aDeviceThatAloneRefusesOurCredentialsIsSetAside() async throws {
     try await onLoop { _, loop in
-      let bed = try bed(loop)
+      let bed = try bed(loop, streams: 4)
       defer { bed.stop() }
       bed.server.decide = { request in
         request.token.hasSuffix("bad") ? .answer(403, "InvalidProviderToken") : .answer(200)
