@@ -1,5 +1,6 @@
 import Keyspace
 import Model
+import Subscriptions
 import Text
 
 /// Values as somebody gives them, on a command line or in a request. Checked before anything is
@@ -36,6 +37,9 @@ package enum Given {
   package static func token(
     _ text: String, of platform: Platform = .apns, as name: String = "token"
   ) throws(GivenRefusal) -> String {
+    guard platform != .webpush || PushEndpoint.isWritten(text) else {
+      throw GivenRefusal(name: name, rule: "the https: URL of a subscription")
+    }
     guard platform == .apns else {
       guard let token = platform.tokens.stored(text) else {
         throw GivenRefusal(

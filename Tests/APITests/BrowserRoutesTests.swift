@@ -56,6 +56,21 @@ import Testing
     }
   }
 
+  /// Also of a host that is allowed no longer.
+  @Test func whatIsNoEndpointIsNotUnbound() async throws {
+    try await APIBed.run { bed in
+      let path = "/v1/users/u1/devices/webpush/"
+      for token in [
+        "000000000000", "https%3A%2F%2F", "https%3A%2F%2Fa.example", "http%3A%2F%2Fa%2Fb",
+      ] {
+        let answer = try bed.ask("DELETE", path + token)
+        #expect(answer.status == 422 || answer.status == 400, "\(token)")
+      }
+      let gone = try bed.ask("DELETE", path + "https%3A%2F%2Fa.example%2Fx")
+      #expect(gone.status == 200 && gone["removed"] == 0)
+    }
+  }
+
   @Test func keysMustBeKeys() async throws {
     try await APIBed.run { bed in
       for body in [

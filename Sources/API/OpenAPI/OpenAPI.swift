@@ -167,7 +167,8 @@ struct OpenAPIOperation {
     var all = Set(common + own)
     if body != nil { all.formUnion(["413", "415"]) }
     if method == "POST" { all.insert("409") }
-    if pattern.contains("{") { all.insert("404") }
+    // A value in a path may be longer than a head.
+    if pattern.contains("{") { all.formUnion(["404", "431"]) }
     return all.sorted()
   }
 }

@@ -43,7 +43,7 @@ enum OpenAPISchemas {
         "maxLength": \(Platform.fcm.tokens.maximumBytes), "pattern": "^[!-z|~]+$",
         "description": "The registration token, or the installation id, as Firebase gives it."},
       "PushEndpoint": {"type": "string", "minLength": 12, "maxLength": \(PushEndpoint.maximumBytes),
-        "pattern": "^https://[a-z0-9.-]+(:[0-9]+)?/[!-z|~]*$",
+        "pattern": "^https://[a-z0-9.:-]+/[!-z|~]*$",
         "description": "The subscription's endpoint, percent-encoded in a path. Its host must be \
     one of those that are allowed."},
       "SubscriptionKeys": {"type": "object", "required": ["p256dh", "auth"],
