@@ -85,8 +85,8 @@ package struct PushEndpoint: Sendable, Equatable {
     guard rules.allows(host) else { throw .unknownHost }
   }
 
-  /// Whether a text has the form of an endpoint, whatever its host: one that was allowed once may be
-  /// taken out.
+  /// Whether a text has the form of an endpoint, whatever its host: one that was allowed once may
+  /// be taken out.
   package static func isWritten(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count <= maximumBytes, bytes.starts(with: scheme) else { return false }
