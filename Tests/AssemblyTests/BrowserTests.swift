@@ -1,11 +1,7 @@
-import Deliver
-import EventLoop
 import Model
 import Processes
-import Render
 import Settings
 import Subscriptions
-import Telemetry
 import Testing
 import Text
 import WebPushSimulator
@@ -55,8 +51,7 @@ import WebPushSimulator
     var devices: [BrowserSubscription] = []
     for number in 0..<200 { devices.append(try await subscription(Self.hosts[number % 4])) }
     devices.append(try await subscription(Self.hosts[1], MagicFault(.gone)))
-    // Of another sender: Mozilla's service answers 401, and nothing is removed.
-    let tally = try await send(devices)
+    let tally = try await EndToEnd.send(devices.map(\.binding), settings)
     #expect(tally.pushes == 201 && tally.accepted == 200 && tally.verdicts == 1)
     let message = try #require(await simulator.lastMessage(of: devices[2].binding.token))
     let text = String(decoding: message, as: UTF8.self)
@@ -71,7 +66,7 @@ import WebPushSimulator
   @Test func aServiceThatSpeaksHTTP1AloneGetsItsOwn() async throws {
     var devices: [BrowserSubscription] = []
     for _ in 0..<20 { devices.append(try await subscription("http1.push.test")) }
-    let tally = try await send(devices)
+    let tally = try await EndToEnd.send(devices.map(\.binding), settings)
     #expect(tally.accepted == 20)
     let summary = await simulator.stop()
     #expect(summary.accepted == 20 && summary.duplicates == 0)
@@ -86,60 +81,5 @@ import WebPushSimulator
       topic: "com.example.live", endpoint: made.endpoint,
       p256dh: Base64URL.encode(made.publicKey), auth: Base64URL.encode(made.secret),
       keyID: nil, rules: Assembly.subscriptionRules(settings))
-  }
-
-  private struct Result {
-    let pushes: Int
-    let accepted: Int
-    let verdicts: Int
-  }
-
-  private func send(_ devices: [BrowserSubscription]) async throws -> Result {
-    let render = RenderStage(templates: try Assembly.templates(settings))
-    let credentials = try AppCredentialFiles(settings).credentials
-    let options = try Assembly.deliverOptions(settings) { _ in }
-    return try await EventLoop.temporary("test") {
-      (_: isolated LoopActor, loop: EventLoop) async throws -> Result in
-      let stage = DeliverStage(
-        options: options, credentials: credentials, loop: loop,
-        randomNumber: { .random(in: .min ... .max) })
-      stage.start()
-      let tally = SegmentTally()
-      let prepared = try render.prepare(Self.event)
-      let rendering = render.batches(
-        of: Self.page(devices), for: prepared, tally: tally, maximumPushes: 1_000)
-      let batch = try #require(rendering.next())
-      await stage.admit(batch)
-      await withCheckedContinuation { done in
-        if batch.unsettled == 0 { done.resume() } else { batch.whenSettled = { done.resume() } }
-      }
-      stage.stop()
-      return Result(
-        pushes: tally.pushes, accepted: tally.accepted, verdicts: tally.verdicts.count)
-    }
-  }
-
-  private static let event: Event = {
-    let now = WallClock.nowMilliseconds()
-    return Event(
-      id: "e1", app: "com.example.live", streamer: "s1", stream: "x1", template: "live",
-      occurredAt: now, expiresAt: now + 60_000, fields: [:], document: [])
-  }()
-
-  private static func page(_ devices: [BrowserSubscription]) -> RecipientPage {
-    let page = RecipientPage(fieldNames: ["locale"])
-    let user = page.bytes.append(utf8: "u1")
-    page.recipients = [
-      RecipientPage.Recipient(user: user, firstBinding: 0, bindingCount: devices.count)
-    ]
-    page.fields = [.missing]
-    page.bindings = devices.map { device in
-      let member = page.bytes.append(utf8: device.binding.member)
-      return RecipientPage.Binding(
-        member: member, token: member.last(device.binding.token.utf8.count),
-        keyCount: device.binding.keys.utf8.count, destination: .webpush)
-    }
-    page.followers = 1
-    return page
   }
 }

@@ -1,12 +1,8 @@
-import Deliver
-import EventLoop
 import FCMSimulator
 import Foundation
 import Model
 import Processes
-import Render
 import Settings
-import Telemetry
 import Testing
 
 @testable import Assembly
@@ -60,29 +56,10 @@ import Testing
     try directory.write(Self.template, to: "live.yaml")
     var settings = settings
     settings.templates.directory = directory.path
-    let render = RenderStage(templates: try Assembly.templates(settings))
-    let credentials = try AppCredentialFiles(settings).credentials
-    let options = try Assembly.deliverOptions(settings) { _ in }
     let devices = (0..<250).map { "device\($0):APA91b" } + [MagicTokens.token(.unregistered)]
-    let counts = try await EventLoop.temporary("test") {
-      (_: isolated LoopActor, loop: EventLoop) async throws -> [Int] in
-      let stage = DeliverStage(
-        options: options, credentials: credentials, loop: loop,
-        randomNumber: { .random(in: .min ... .max) })
-      stage.start()
-      let tally = SegmentTally()
-      let prepared = try render.prepare(Self.event)
-      let rendering = render.batches(
-        of: Self.page(devices), for: prepared, tally: tally, maximumPushes: 1_000)
-      let batch = try #require(rendering.next())
-      await stage.admit(batch)
-      await withCheckedContinuation { done in
-        if batch.unsettled == 0 { done.resume() } else { batch.whenSettled = { done.resume() } }
-      }
-      stage.stop()
-      return [tally.pushes, tally.accepted, tally.verdicts.count]
-    }
-    #expect(counts == [251, 250, 1])
+    let tally = try await EndToEnd.send(
+      devices.map { try #require(Binding(member: "fcm:com.example.live:\($0)")) }, settings)
+    #expect(tally == .init(pushes: 251, accepted: 250, verdicts: 1))
     let body = try #require(await simulator.lastBody(of: devices[7]))
     let text = String(decoding: body, as: UTF8.self)
     #expect(text.hasPrefix(#"{"message":{"token":"device7:APA91b","android":{"ttl":""#))
@@ -103,28 +80,5 @@ import Testing
     #expect(summary.accepted == 250 && summary.duplicates == 0 && summary.tokens == 251)
     #expect(summary.byErrorCode == ["UNREGISTERED": 1] && summary.accessTokensIssued == 1)
     #expect(summary.mostOpenStreams <= 100 && summary.streamExcesses == 0)
-  }
-
-  private static let event: Event = {
-    let now = WallClock.nowMilliseconds()
-    return Event(
-      id: "e1", app: "com.example.live", streamer: "s1", stream: "x1", template: "live",
-      occurredAt: now, expiresAt: now + 60_000, fields: [:], document: [])
-  }()
-
-  private static func page(_ devices: [String]) -> RecipientPage {
-    let page = RecipientPage(fieldNames: ["locale"])
-    let user = page.bytes.append(utf8: "u1")
-    page.recipients = [
-      RecipientPage.Recipient(user: user, firstBinding: 0, bindingCount: devices.count)
-    ]
-    page.fields = [.missing]
-    page.bindings = devices.map { token in
-      let member = page.bytes.append(utf8: "fcm:com.example.live:\(token)")
-      return RecipientPage.Binding(
-        member: member, token: member.last(token.utf8.count), destination: .fcm)
-    }
-    page.followers = 1
-    return page
   }
 }
