@@ -30,7 +30,7 @@ package final class ControlAccess {
   }
 
   /// In the same time for every wrong one.
-  func allows(_ text: UnsafeRawBufferPointer) -> Bool {
+  package func allows(_ text: UnsafeRawBufferPointer) -> Bool {
     guard !token.isEmpty, text.count == token.count else { return false }
     return zip(text, token).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }

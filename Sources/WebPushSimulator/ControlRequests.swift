@@ -28,7 +28,7 @@ enum ControlRequests {
   static let mostSubscriptions = 10_000
 
   static func answer(_ request: OpenRequest, _ service: SimulatorService) -> ServiceAnswer {
-    guard service.isControlToken(request[.controlToken]) else {
+    guard request[.controlToken].withUnsafeBytes(service.access.allows) else {
       return failure(403, "send the header simulator-token: it is in the file control.token")
     }
     guard !request.isTooLong else { return failure(413, "the body is over 1 MiB") }

@@ -18,8 +18,9 @@ final class SimulatorService {
   private let requestRules: RequestRules
   private var scriptRules = ScriptRules([])
   private var random: SplitMix64
-  private let controlToken: [UInt8]
   let connections: SimulatorConnections<SimulatedConnection>
+  /// Of control requests.
+  let access: ControlAccess
 
   init(
     _ options: WebPushSimulatorOptions, _ subscriptions: Subscriptions, loop: EventLoop,
@@ -29,7 +30,7 @@ final class SimulatorService {
     self.subscriptions = subscriptions
     self.loop = loop
     self.log = log
-    controlToken = Array(options.controlToken.utf8)
+    access = ControlAccess(token: options.controlToken)
     requestRules = RequestRules(subscriptions, try MessageReader())
     ledger = DeviceLedger(keptBodies: options.keptMessages)
     random = SplitMix64(seed: options.seed)
@@ -69,11 +70,6 @@ final class SimulatorService {
     summary.openConnections = connections.count
     summary.tokenVerifications = requestRules.tokens.verifications
     return summary
-  }
-
-  func isControlToken(_ text: [UInt8]) -> Bool {
-    guard !controlToken.isEmpty, text.count == controlToken.count else { return false }
-    return zip(text, controlToken).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
   // MARK: Messages
