@@ -89,12 +89,12 @@ package struct PushEndpoint: Sendable, Equatable {
   /// be taken out.
   package static func isWritten(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
-    guard bytes.count <= maximumBytes, bytes.starts(with: scheme) else { return false }
-    let host = bytes[scheme.count...].prefix { $0 != UInt8(ascii: "/") }
-    return !host.isEmpty && scheme.count + host.count < bytes.count
-      && host.allSatisfy {
-        $0.isASCIILower || $0.isASCIIDigit || ".-:".utf8.contains($0)
-      }
+    guard bytes.count <= maximumBytes, let end = bytes.withUnsafeBytes(pathOffset) else {
+      return false
+    }
+    let host = bytes[scheme.count..<end]
+    return !host.isEmpty
+      && host.allSatisfy { $0.isASCIILower || $0.isASCIIDigit || ".-:".utf8.contains($0) }
   }
 
   /// RFC 3986, section 2, without the brackets, which stand around an address alone.
