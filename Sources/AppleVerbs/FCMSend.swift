@@ -74,7 +74,7 @@ enum FCMSend {
     return push
   }
 
-  /// What a worker would send, and how long FCM would keep it.
+  /// The message that a worker would send, and how long FCM would keep it.
   private static func rendered(
     _ invocation: Invocation, _ apple: CommandApple, now: Int64
   ) throws(CommandFailure) -> (String, Duration?) {

@@ -43,7 +43,7 @@ struct TokenExchanges: Sendable {
     let reply = await ask(.projectID(of: host))
     guard case .answer(200, let body, _) = reply else {
       guard case .answer(let status, _, let retryAfter) = reply else { return reply }
-      // What the server says of the project is no answer about a token.
+      // The answer about the project is none about a token.
       return .answer(status: status, body: [], retryAfter: retryAfter)
     }
     let id = String(decoding: body, as: UTF8.self)

@@ -124,7 +124,7 @@ extension Assembly {
       keyIDs: [webpush.vapidKeyID] + webpush.formerVAPIDKeys.keys.sorted())
   }
 
-  /// What routes to all push services have in common; each has its own endpoint.
+  /// The target that routes to all push services share; each has its own endpoint.
   static func webPushTarget(_ settings: Settings) throws(SettingsError) -> RouteTarget {
     let webpush = settings.webpush
     var target = RouteTarget(

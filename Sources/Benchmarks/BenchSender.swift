@@ -19,12 +19,12 @@ package enum BenchSender {
     case encryption
   }
 
-  /// What a process does.
+  /// The work of a process.
   package struct Order: Sendable {
     package let work: Work
     package let secrets: WebPushTraffic.Secrets
     package let pushes: Int
-    /// What the simulator printed when it was ready.
+    /// The line that the simulator printed when it was ready.
     package let readyFile: String
 
     package init(

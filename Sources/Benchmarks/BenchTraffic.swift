@@ -6,7 +6,7 @@ import ServerProcesses
 import TLS
 import Telemetry
 
-/// What the requests of all platforms have in common, and Apple's: the sender and h2load both send
+/// The common part of all platforms' requests, and Apple's: the sender and h2load both send
 /// it, so that they are compared on the same work: the same headers, bodies of the same size, and
 /// paths that differ.
 package enum BenchTraffic {

@@ -140,7 +140,7 @@ package enum WebPushTraffic {
     return MonotonicClock.nowNanoseconds() - startedAt
   }
 
-  /// What fails here is a fault of the bench.
+  /// A failure here is a fault of the bench.
   private static func orFail<T, Problem: Error>(
     _ body: () throws(Problem) -> T
   ) throws(LocalRunError) -> T {

@@ -1,6 +1,6 @@
 import SingleRequests
 
-/// What became of one row of a table of rules, whichever service it is about.
+/// The outcome of one row of a table of rules, whichever service it is about.
 package struct ConformanceResult: Sendable {
   package let rule: String
   package let request: AppleRequest

@@ -9,7 +9,7 @@ package enum MessageConformance {
   /// Of a body that is not the message's JSON: FCM itself has not seen it.
   private static let unreadable = "400 INVALID_ARGUMENT"
 
-  /// What the requests have in common.
+  /// The common part of the requests.
   private struct Sender {
     let projectID: String
     var path: String { "/v1/projects/\(projectID)/messages:send" }

@@ -275,7 +275,7 @@ package enum WebPushConformance {
     }
   }
 
-  /// What a subscription asks for by its address.
+  /// The fault that a subscription asks for by its address.
   private static let faults: [Rule] = [
     Rule("a subscription that has ended is gone", refused(410, 106, "Unregistered"), fault: .gone),
     Rule("one that never was is not found", refused(404, 102, "BadPath"), fault: .notFound),

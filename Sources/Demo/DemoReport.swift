@@ -4,7 +4,7 @@ import Record
 import ServerProcesses
 import Terminal
 
-/// What one platform's simulator has seen, held against the audience.
+/// The ledger of one platform's simulator, held against the audience.
 package struct PlatformResult: Sendable {
   let platform: DemoPlatform
   /// Devices of the platform in the audience, the muted ones among them.

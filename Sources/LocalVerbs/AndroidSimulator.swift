@@ -56,7 +56,7 @@ extension SimulatedPlatform {
   }
 }
 
-/// What the simulator of Firebase Cloud Messaging alone can be told.
+/// The flags of the simulator of Firebase Cloud Messaging alone.
 enum AndroidSimulatorFlags {
   private static let project = Option(
     "project", .text, default: "simulated-project", value: "ID",

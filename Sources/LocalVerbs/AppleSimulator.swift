@@ -82,7 +82,7 @@ extension SimulatedPlatform {
   }
 }
 
-/// What the simulator of Apple's service alone can be told.
+/// The flags of the simulator of Apple's service alone.
 enum AppleSimulatorFlags {
   private static let binaryPort = Option<Int?>(
     "binary-port", .integer(in: 0...65_535),

@@ -61,7 +61,7 @@ extension SimulatedPlatform {
   }
 }
 
-/// What the simulator of the browsers' push services alone can be told.
+/// The flags of the simulator of the browsers' push services alone.
 enum BrowserSimulatorFlags {
   static let vapidKey = Option<String?>(
     "vapid-key", .path, value: "FILE",

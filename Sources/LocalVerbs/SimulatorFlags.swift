@@ -1,7 +1,7 @@
 import Terminal
 import VerbSupport
 
-/// What the simulators of all platforms can be told, as flags.
+/// The flags of the simulators of all platforms.
 enum SimulatorFlags {
   static let platform = Option(
     "platform", .choice(), default: PlatformName.apns,

@@ -8,8 +8,8 @@ package struct Binding: Sendable, Equatable, Hashable {
   /// notification requests to APNs"). PushKit, Live Activities, location, push-to-talk, widgets and
   /// controls each give an app a token of its own, and Apple refuses it for any other topic.
   package let topic: String
-  /// What messages for the device are encrypted with: of Web Push `<p256dh>.<auth>.<key id>` (see
-  /// `SubscriptionKeys`). Empty for platforms without.
+  /// The keys that messages for the device are encrypted with: of Web Push
+  /// `<p256dh>.<auth>.<key id>` (see `SubscriptionKeys`). Empty for platforms without.
   package let keys: String
   /// As the platform's `TokenFormat` stores it.
   package let token: String

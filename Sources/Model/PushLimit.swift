@@ -9,7 +9,7 @@ package final class PushLimit {
   package enum Subject: Hashable, Sendable {
     case app(String)
     case event(String)
-    /// What a platform counts pushes by, such as a project of Firebase.
+    /// A unit that a platform counts pushes by, such as a project of Firebase.
     case project(String)
   }
 

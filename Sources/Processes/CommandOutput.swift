@@ -56,7 +56,7 @@ package enum CommandOutput: Sendable, Equatable {
         child.kill()
         return .failed("no end within \(DurationText.text(timeout))", said: firstLine(errors))
       }
-      // What it has started may hold the pipes open when it has ended.
+      // A process that it has started may hold the pipes open when it has ended.
       let hasEnded = child.hasEnded
       let hasMore = child.read(
         &output, &errors, waiting: hasEnded ? 0 : min(left, lookInterval))

@@ -1,4 +1,4 @@
-/// What a script does to whole connections, by the number of their messages.
+/// The faults of whole connections that a script names, by the number of their messages.
 package struct ConnectionFaults: Sendable, Equatable {
   /// Each connection gets a GOAWAY with NO_ERROR after so many messages.
   package var goAwayAfter: Int?

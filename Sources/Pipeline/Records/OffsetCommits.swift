@@ -14,8 +14,8 @@ final class OffsetCommits {
   /// come behind a newer one, and set the group back. The last commits, when partitions or the
   /// worker go, wait for nothing.
   private var underWay: [KafkaPartition: Int64] = [:]
-  /// What such a last commit has committed while another was on its way: if that comes behind it,
-  /// and the partition is ours again, this is committed once more.
+  /// The offsets that such a last commit has committed while another was on its way: if that comes
+  /// behind it, and the partition is ours again, they are committed once more.
   private var last: [KafkaPartition: Int64] = [:]
 
   init(consumer: any GroupConsumer, counters: WorkerCounters, log: Log) {
