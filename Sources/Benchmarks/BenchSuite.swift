@@ -16,8 +16,8 @@ protocol Bench {
 /// The sections of a bench, one after the other.
 package struct BenchSuite: Sendable {
   package enum Section: String, CaseIterable, Sendable {
-    case deliver, fcm, webpush, worker, memory, latency, neighbours, fairness, apns, scale, cluster,
-      api
+    case deliver, fcm, webpush, worker, memory, latency, neighbours, platforms, fairness, apns,
+      scale, cluster, api
 
     fileprivate var bench: any Bench.Type {
       switch self {
@@ -28,6 +28,7 @@ package struct BenchSuite: Sendable {
       case .memory: MemoryBench.self
       case .latency: LatencyBench.self
       case .neighbours: NeighboursBench.self
+      case .platforms: PlatformsBench.self
       case .fairness: FairnessBench.self
       case .apns: APNsBench.self
       case .scale: ScaleBench.self

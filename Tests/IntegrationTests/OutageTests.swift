@@ -1,3 +1,4 @@
+import APNsSimulator
 import Devices
 import Model
 import Pipeline
@@ -11,7 +12,10 @@ import Transport
 /// Workers, Redis and servers that go away in the middle.
 @Suite(.serialized) struct OutageTests {
   @Test func waitsForARedisThatDiesAndComesBack() async throws {
-    let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
+    // Of a fast machine the event would be over before Redis dies.
+    var script = SimulatorScript()
+    script.latency = .milliseconds(50)
+    let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true), script: script)
     let audience = SyntheticAudience(followers: 10_000, seed: 5, topic: WorkerBed.app)
     try await bed.seed(audience, streamer: "s1")
     let worker = try await bed.startWorker { $0.deliver.streamsPerConnection = 20 }
