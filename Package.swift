@@ -287,8 +287,8 @@ let rooms: [Target] = [
   room(
     "Conformance",
     [
-      "APNsSimulator", "Deliver", "FCMSimulator", "JSON", "SingleRequests", "Text", "TLS",
-      "Transport", "WebPush", "WebPushSimulator",
+      "APNsSimulator", "Deliver", "FCM", "FCMSimulator", "JSON", "SingleRequests", "Subscriptions",
+      "Text", "TLS", "Transport", "WebPush", "WebPushSimulator",
     ]),
   room(
     "LocalVerbs",

@@ -12,7 +12,11 @@ import WebPushSimulator
 /// beside the same event without any device of the platform that fails.
 struct PlatformsBench: Bench {
   static let ratioLimit = 1.3
-  private static let followers = 200_000
+  private static let followers = 60_000
+  /// Of each push service, and how many streams a connection to it may have: so the time is that
+  /// of the answers, and not of the cores that the simulators share with the worker.
+  private static let latencyMilliseconds = 60
+  private static let streams = 100
   private static let pollInterval = Duration.milliseconds(20)
   private static let patience = Duration.seconds(60)
 
@@ -105,13 +109,14 @@ struct PlatformsBench: Bench {
         audience.row(Self.followers + $0)
       }
     }
+    for simulator in stack.simulators { try await simulator.set(script: Self.script()) }
     try await stack.startWorker()
     let others = platforms.indices.filter { $0 != failing }
     let first = Self.counts(audience, 0..<Self.followers)
     // The first event opens connections and fills caches.
     _ = try await lastArrival(Self.alone, "warm", others, first, stack)
     let alone = try await lastArrival(Self.alone, "alone", others, first, stack)
-    try await stack.simulators[failing].set(script: ["mix": [fault.mix: 1]])
+    try await stack.simulators[failing].set(script: Self.script(mix: [fault.mix: 1]))
     let second = Self.counts(audience, Self.followers..<2 * Self.followers)
     let beside = try await lastArrival(Self.beside, "beside", others, second, stack)
     // The halves of the audience are not quite of one size.
@@ -122,6 +127,10 @@ struct PlatformsBench: Bench {
       "\(platforms[failing].name) \(fault.name): the others \(Figures.fixed(alone)) ms alone, "
         + "\(Figures.fixed(beside)) ms beside it")
     return ratio
+  }
+
+  private static func script(mix: JSONOutput = [:]) -> JSONOutput {
+    ["latency_ms": .integer(latencyMilliseconds), "streams": .integer(streams), "mix": mix]
   }
 
   private static let alone = "bench-platforms-alone"

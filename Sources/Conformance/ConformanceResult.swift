@@ -8,5 +8,33 @@ package struct ConformanceResult: Sendable {
   package let answer: String
   /// The answer that it must be, with what it must carry.
   package let expected: String
-  package let isRight: Bool
+  private let isAnswered: Bool
+  /// What a worker does after this answer, and what it ought to do; nil where workers never ask.
+  package let worker: (does: WorkerReaction?, ought: WorkerReaction?)?
+
+  init(
+    rule: String, request: AppleRequest, answer: String, expected: String, isAnswered: Bool,
+    worker: (does: WorkerReaction?, ought: WorkerReaction?)? = nil
+  ) {
+    self.rule = rule
+    self.request = request
+    self.answer = answer
+    self.expected = expected
+    self.isAnswered = isAnswered
+    self.worker = worker
+  }
+
+  /// The simulator's answer is the one that it must be, and the worker does with it what it must.
+  package var isRight: Bool {
+    guard isAnswered else { return false }
+    guard let worker else { return true }
+    return worker.does != nil && worker.does == worker.ought
+  }
+
+  /// What must be there instead; nil when it is right.
+  package var correction: String? {
+    guard !isRight else { return nil }
+    guard isAnswered, let worker else { return expected }
+    return "worker: \(worker.ought?.rawValue ?? "no rule for \(answer)")"
+  }
 }

@@ -48,7 +48,7 @@ package struct ConformanceRow: Sendable {
     let answer = reply.status.map { Self.answer($0, reply.reason) }
     return ConformanceResult(
       rule: rule, request: request, answer: answer ?? reply.failure ?? "no answer",
-      expected: expected, isRight: isMet(by: reply))
+      expected: expected, isAnswered: isMet(by: reply))
   }
 
   /// Whether an answer is the one that it must be.

@@ -49,14 +49,16 @@ package struct FCMConformanceRow: Sendable {
     self.carried = carried
   }
 
-  func result(_ reply: AppleReply) -> ConformanceResult {
+  func result(
+    _ reply: AppleReply, worker: (does: WorkerReaction?, ought: WorkerReaction?)
+  ) -> ConformanceResult {
     let verdict = FCMVerdict(reply)
     return ConformanceResult(
       rule: rule, request: request, answer: verdict.shown(for: carried), expected: expected,
-      isRight: verdict.text == answer && verdict.holds(carried))
+      isAnswered: verdict.text == answer && verdict.holds(carried), worker: worker)
   }
 
-  private var expected: String {
+  var expected: String {
     switch carried {
     case .nothing: answer
     case .field(let field): "\(answer) about \(field)"

@@ -1,4 +1,5 @@
 import Deliver
+import FCM
 import FCMSimulator
 import SingleRequests
 import TLS
@@ -37,15 +38,31 @@ package struct FCMConformanceRun: Sendable {
       wide: await accessToken(AssertedAccount.wide),
       other: await accessToken(AssertedAccount.other),
       expiring: await accessToken(AssertedAccount.messaging))
-    let rows =
-      AccessTokenConformance.rows(account, stranger: stranger, nowSeconds: nowSeconds)
-      + MessageConformance.rows(projectID: account.projectID, projectNumber: projectNumber)
     var results: [ConformanceResult] = []
-    for row in rows {
-      let authorization = tokens.authorization(row.credential)
-      results.append(row.result(await ask(row.request, authorization)))
+    for row in AccessTokenConformance.rows(account, stranger: stranger, nowSeconds: nowSeconds) {
+      let reply = await ask(row.request, tokens.authorization(row.credential))
+      let does = WorkerReaction(toTokenReply: reply, nowSeconds: nowSeconds)
+      results.append(row.result(reply, worker: (does, .wanted(toTokenEndpoint: row.answer))))
+    }
+    let worker = worker
+    for row in MessageConformance.rows(
+      projectID: account.projectID, projectNumber: projectNumber)
+    {
+      let reply = await ask(row.request, tokens.authorization(row.credential))
+      let does = WorkerReaction(to: reply, of: worker)
+      results.append(row.result(reply, worker: (does, .wanted(toFCM: row.expected))))
     }
     return results
+  }
+
+  /// A worker's account, which is asked for the meaning of answers alone.
+  private var worker: FCMCredentials {
+    let milliseconds = nowSeconds * 1_000
+    let tokens = AccessTokenSource(
+      .file(path: ""), monotonic: { 0 }, wallClock: { milliseconds }, randomNumber: { 0 },
+      exchange: { _ in .failure("nobody asks") })
+    return FCMCredentials(
+      project: FCMProject(account.projectID), tokens: tokens, wallClock: { milliseconds })
   }
 
   /// The access tokens of the credentials.

@@ -1,9 +1,11 @@
 import JSON
 import SingleRequests
+import WebPushSimulator
 
 /// One rule of the push services of browsers, a request that keeps or breaks it, and the answer
 /// that one of the services must give.
 package struct WebPushConformanceRow: Sendable {
+  let service: ServiceDialect
   /// `mozilla: a TTL is needed`.
   package let rule: String
   package let request: AppleRequest
@@ -12,7 +14,8 @@ package struct WebPushConformanceRow: Sendable {
   /// A field of the answer's head, with its value unless that is nil.
   let carried: (name: String, value: String?)?
 
-  func result(_ reply: AppleReply) -> ConformanceResult {
+  /// - Parameter worker: what it does after the reply.
+  func result(_ reply: AppleReply, worker: WorkerReaction?) -> ConformanceResult {
     let found = Self.verdict(reply)
     var isCarried = true
     if let carried {
@@ -21,7 +24,8 @@ package struct WebPushConformanceRow: Sendable {
     }
     return ConformanceResult(
       rule: rule, request: request, answer: found, expected: expected,
-      isRight: found == answer && isCarried)
+      isAnswered: found == answer && isCarried,
+      worker: (worker, WorkerReaction.wanted(toPushService: answer)))
   }
 
   private var expected: String {

@@ -1,7 +1,9 @@
 import Deliver
 import SingleRequests
+import Subscriptions
 import TLS
 import Transport
+import WebPush
 import WebPushSimulator
 
 /// Asks a simulator of the browsers' push services every row of the table, over the wire, each on a
@@ -32,9 +34,21 @@ package struct WebPushConformanceRun {
     for row in try await rows() {
       let reply = await SingleRequest.ask(
         row.request, on: route, authorization: nil, timeout: Self.timeout)
-      results.append(row.result(reply))
+      let does = worker(for: row.service).flatMap { WorkerReaction(to: reply, of: $0) }
+      results.append(row.result(reply, worker: does))
     }
     return results
+  }
+
+  /// A worker's account at a push service, which is asked for the meaning of answers alone.
+  private func worker(for service: ServiceDialect) -> WebPushCredentials? {
+    let host = WebPushConformance.host(service)
+    guard let subject = VAPIDSubject("mailto:push@example.com"),
+      let endpoint = try? PushEndpoint("https://\(host)/", rules: EndpointRules(hosts: .open))
+    else { return nil }
+    return WebPushCredentials(
+      for: endpoint, VAPIDKeyRing(.init(subject: subject, pairs: [])),
+      MessageEncryption(monotonic: { 0 }), wallClock: { 0 }, monotonic: { 0 })
   }
 
   /// Each rule for each service that has it, with a subscription of its own.
@@ -49,7 +63,8 @@ package struct WebPushConformanceRun {
         try rule.spoil(&draft, sender)
         rows.append(
           WebPushConformanceRow(
-            rule: "\(service.rawValue): \(rule.text)", request: draft.request, answer: answer,
+            service: service, rule: "\(service.rawValue): \(rule.text)", request: draft.request,
+            answer: answer,
             carried: rule.carried))
       }
     }

@@ -83,13 +83,19 @@ package enum SimulatorVerb {
   private static func tell(
     _ results: [ConformanceResult], _ invocation: Invocation
   ) -> ExitCode {
-    var table = Table([.init("Rule"), .init("Request"), .init("Answer"), .init("")])
+    let asksWorker = results.contains { $0.worker != nil }
+    var table = Table(
+      [.init("Rule"), .init("Request"), .init("Answer")] + (asksWorker ? [.init("Worker")] : [])
+        + [.init("")])
     for result in results {
       let request = result.request
-      table.add([
-        result.rule, "\(request.method) \(TextLayout.truncated(request.path, to: 48))",
-        result.answer, result.isRight ? "ok" : "must be \(result.expected)",
-      ])
+      let worker = result.worker.map { $0.does?.rawValue ?? "no answer" }
+      table.add(
+        [
+          result.rule, "\(request.method) \(TextLayout.truncated(request.path, to: 48))",
+          result.answer,
+        ] + (asksWorker ? [worker ?? ""] : [])
+          + [result.correction.map { "must be \($0)" } ?? "ok"])
     }
     table.write(to: invocation.output)
     let wrong = results.count { !$0.isRight }

@@ -1,9 +1,10 @@
-import Conformance
 import FCMSimulator
 import Processes
 import TLS
 import Telemetry
 import Testing
+
+@testable import Conformance
 
 /// The FCM simulator and its tables of rules, each held against the other.
 @Suite struct FCMConformanceTests {
@@ -30,7 +31,10 @@ import Testing
   @Test func theSimulatorAnswersEachRuleAsFCM() async throws {
     let results = try await results()
     for result in results {
-      #expect(result.isRight, "\(result.rule): \(result.answer), must be \(result.expected)")
+      #expect(
+        result.isRight,
+        "\(result.rule): \(result.answer), must be \(result.correction ?? result.expected)")
+      #expect(result.worker?.does != nil, "\(result.rule)")
     }
     #expect(results.count > 100)
   }
@@ -43,6 +47,22 @@ import Testing
     #expect(!sound.isRight)
     #expect(sound.answer == "401 UNAUTHENTICATED")
     #expect(sound.expected == "200 named projects/simulated-project/messages/…")
+  }
+
+  /// The simulator may be right, and the worker wrong.
+  @Test func wrongReactionsAreFound() throws {
+    func result(_ does: WorkerReaction?, _ ought: WorkerReaction?) throws -> ConformanceResult {
+      let row = try #require(MessageConformance.rows(projectID: "p", projectNumber: "1").first)
+      return ConformanceResult(
+        rule: row.rule, request: row.request, answer: "404 NOT_FOUND", expected: "404 NOT_FOUND",
+        isAnswered: true, worker: (does, ought))
+    }
+    #expect(try result(.holds, .holds).isRight)
+    #expect(try result(.removes, .holds).correction == "worker: waits, alerts")
+    #expect(try result(nil, nil).correction == "worker: no rule for 404 NOT_FOUND")
+    #expect(WorkerReaction.wanted(toFCM: "418") == nil)
+    #expect(WorkerReaction.wanted(toPushService: "418") == nil)
+    #expect(WorkerReaction.wanted(toTokenEndpoint: "500") == nil)
   }
 
   /// Those without an answer are tried by the simulator's own tests.

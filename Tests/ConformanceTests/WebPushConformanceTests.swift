@@ -31,7 +31,10 @@ import WebPushSimulator
       try await $0.results()
     }
     for result in results {
-      #expect(result.isRight, "\(result.rule): \(result.answer), must be \(result.expected)")
+      #expect(
+        result.isRight,
+        "\(result.rule): \(result.answer), must be \(result.correction ?? result.expected)")
+      #expect(result.worker?.does != nil, "\(result.rule)")
     }
     #expect(results.count > 250)
   }

@@ -82,6 +82,24 @@ package enum TokenReply: Sendable, Equatable {
   package static let maximumBytes = 65_536
 }
 
+extension TokenReply {
+  /// The use of a reply.
+  package enum Use: Sendable, Equatable {
+    case token, askAgain
+    /// Somebody has to mend it.
+    case needHelp
+  }
+
+  /// - Parameter now: ms since 1970.
+  package func use(now: Int64) -> Use {
+    switch TokenGrant(self, now: now) {
+    case .token: .token
+    case .failed: .askAgain
+    case .refused: .needHelp
+    }
+  }
+}
+
 /// A reply as it is understood.
 enum TokenGrant: Equatable {
   /// - Parameter lifetime: nil: nobody knows.
