@@ -12,7 +12,8 @@ import WebPushSimulator
 /// beside the same event without any device of the platform that fails.
 struct PlatformsBench: Bench {
   static let ratioLimit = 1.3
-  private static let followers = 60_000
+  private static let followers = 300_000
+  private static let warmFollowers = 2_000
   /// Of each push service, and how many streams a connection to it may have: so the time is that
   /// of the answers, and not of the cores that the simulators share with the worker.
   private static let latencyMilliseconds = 60
@@ -93,34 +94,41 @@ struct PlatformsBench: Bench {
     let audience = SyntheticAudience(
       followers: 2 * Self.followers, seed: 6, topic: LocalStack.app,
       devices: platforms.map(\.devices), deadShare: 0, mutedShare: 0)
-    let failingDestination = platforms[failing].devices.destination
-    try await options.seeding("\(Figures.grouped(2 * Self.followers)) followers", Self.followers) {
+    let (warm, first) = (0..<Self.warmFollowers, 0..<Self.followers)
+    let second = first.upperBound..<2 * Self.followers
+    try await options.seeding("\(Figures.grouped(second.upperBound)) followers", second.upperBound)
+    {
       (progress) async throws(LocalRunError) in
-      try await stack.seed(
-        streamer: Self.alone, followers: Self.followers, progress: progress
-      ) { index in
-        let row = audience.row(index)
-        return AudienceRow(
-          user: row.user, profile: row.profile,
-          bindings: row.bindings.filter { $0.destination != failingDestination },
-          boundAt: row.boundAt)
+      /// - Parameter left: devices that are left out.
+      func seed(
+        _ streamer: String, _ indices: Range<Int>, without left: SyntheticDevices? = nil
+      ) async throws(LocalRunError) {
+        try await stack.seed(
+          streamer: streamer, followers: indices.count,
+          progress: { progress(indices.lowerBound + $0) }
+        ) {
+          let row = audience.row(indices.lowerBound + $0)
+          return AudienceRow(
+            user: row.user, profile: row.profile,
+            bindings: row.bindings.filter { $0.destination != left?.destination },
+            boundAt: row.boundAt)
+        }
       }
-      try await stack.seed(streamer: Self.beside, followers: Self.followers) {
-        audience.row(Self.followers + $0)
-      }
+      try await seed(Self.warm, warm, without: platforms[failing].devices)
+      try await seed(Self.alone, first, without: platforms[failing].devices)
+      try await seed(Self.beside, second)
     }
     for simulator in stack.simulators { try await simulator.set(script: Self.script()) }
     try await stack.startWorker()
     let others = platforms.indices.filter { $0 != failing }
-    let first = Self.counts(audience, 0..<Self.followers)
+    let counts = (Self.counts(audience, first), Self.counts(audience, second))
     // The first event opens connections and fills caches.
-    _ = try await lastArrival(Self.alone, "warm", others, first, stack)
-    let alone = try await lastArrival(Self.alone, "alone", others, first, stack)
+    _ = try await lastArrival(Self.warm, others, Self.counts(audience, warm), stack)
+    let alone = try await lastArrival(Self.alone, others, counts.0, stack)
     try await stack.simulators[failing].set(script: Self.script(mix: [fault.mix: 1]))
-    let second = Self.counts(audience, Self.followers..<2 * Self.followers)
-    let beside = try await lastArrival(Self.beside, "beside", others, second, stack)
+    let beside = try await lastArrival(Self.beside, others, counts.1, stack)
     // The halves of the audience are not quite of one size.
-    let size = others.reduce((0, 0)) { ($0.0 + first[$1], $0.1 + second[$1]) }
+    let size = others.reduce((0, 0)) { ($0.0 + counts.0[$1], $0.1 + counts.1[$1]) }
     let ratio = beside / alone * Double(size.0) / Double(size.1)
     options.note(
       "platforms", run,
@@ -133,6 +141,7 @@ struct PlatformsBench: Bench {
     ["latency_ms": .integer(latencyMilliseconds), "streams": .integer(streams), "mix": mix]
   }
 
+  private static let warm = "bench-platforms-warm"
   private static let alone = "bench-platforms-alone"
   private static let beside = "bench-platforms-beside"
 
@@ -149,11 +158,11 @@ struct PlatformsBench: Bench {
 
   /// Milliseconds from the append until the last device of the others was asked for.
   private func lastArrival(
-    _ streamer: String, _ name: String, _ others: [Int], _ expected: [Int], _ stack: LocalStack
+    _ streamer: String, _ others: [Int], _ expected: [Int], _ stack: LocalStack
   ) async throws(LocalRunError) -> Double {
     for other in others { try await stack.simulators[other].reset() }
     let emittedAt = try await stack.emit(
-      GoLiveEvent(id: "\(streamer)-\(name)", streamer: streamer))
+      GoLiveEvent(id: streamer, streamer: streamer))
     let end = processes.loop.now + Self.patience.nanoseconds
     var last: Int64 = 0
     for other in others {
