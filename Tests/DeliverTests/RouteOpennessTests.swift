@@ -20,12 +20,13 @@ import Testing
   }
 
   private static func facts(
-    open: Int = 2, takes: Bool = true, waits: Bool = true, movedAt: UInt64 = 0,
+    open: Int = 2, takes: Bool = true, waits: Bool = true, has: Bool = true, movedAt: UInt64 = 0,
     sentAt: UInt64 = 0, answeredAt: UInt64 = 0, unanswered: Int = 0, since: UInt64 = 0
   ) -> RouteOpenness.Facts {
     RouteOpenness.Facts(
-      openConnections: open, takes: takes, hasSendablePushes: waits, lastMovedAt: movedAt,
-      lastSentAt: sentAt, lastAnsweredAt: answeredAt, unanswered: (unanswered, since))
+      openConnections: open, takes: takes, hasSendablePushes: waits, hasPushes: has,
+      lastMovedAt: movedAt, lastSentAt: sentAt, lastAnsweredAt: answeredAt,
+      unanswered: (unanswered, since))
   }
 
   private static let none = facts(open: 0, takes: false)
@@ -109,6 +110,8 @@ import Testing
     ([], facts(sentAt: 9000, unanswered: 10, since: 1), 9000, nil),
     ([], facts(sentAt: 9000, unanswered: 9), 9000, nil),
     ([], facts(sentAt: 0, unanswered: 10), quietAfter, nil),
+    // All of them were lost with a connection, and their event has ended.
+    ([], facts(has: false, sentAt: 9000, unanswered: 10), 9000, nil),
     (
       [.look(facts(sentAt: 9000, unanswered: 10), 9000)],
       facts(sentAt: 9100, answeredAt: 9101), 9102, nil

@@ -36,7 +36,7 @@ import Testing
     func closure(at now: UInt64, waits: Bool = false) -> RouteObstacle.Kind? {
       openness.closure(
         RouteOpenness.Facts(
-          openConnections: 1, takes: true, hasSendablePushes: waits,
+          openConnections: 1, takes: true, hasSendablePushes: waits, hasPushes: true,
           lastMovedAt: traffic.lastMovedAt, lastSentAt: traffic.lastSentAt,
           lastAnsweredAt: traffic.lastAnsweredAt, unanswered: traffic.unanswered), at: now)
     }

@@ -173,7 +173,8 @@ final class Route {
     let now = loop.now
     let facts = RouteOpenness.Facts(
       openConnections: pool.slots.openCount, takes: pool.slots.takes,
-      hasSendablePushes: queue.sendableCount(at: now) > 0, lastMovedAt: traffic.lastMovedAt,
+      hasSendablePushes: queue.sendableCount(at: now) > 0, hasPushes: !isUnused,
+      lastMovedAt: traffic.lastMovedAt,
       lastSentAt: traffic.lastSentAt, lastAnsweredAt: traffic.lastAnsweredAt,
       unanswered: traffic.unanswered)
     let closure = context.openness.closure(facts, at: now)

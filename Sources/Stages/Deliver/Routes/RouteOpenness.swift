@@ -10,6 +10,8 @@ final class RouteOpenness {
     var takes: Bool
     /// Pushes are ready that wait for a connection, and for nothing else.
     var hasSendablePushes: Bool
+    /// Pushes are in flight, or wait for whatever it may be.
+    var hasPushes: Bool
     /// The rest is as `RouteTraffic` has it.
     var lastMovedAt: UInt64
     var lastSentAt: UInt64
@@ -78,7 +80,7 @@ final class RouteOpenness {
       !facts.takes && facts.openConnections > 0 && facts.hasSendablePushes
       && now &- facts.lastMovedAt >= stalledAfter
     let answersNothing =
-      facts.unanswered.pushes >= Evidence.fewestPushes && !isQuiet
+      facts.hasPushes && facts.unanswered.pushes >= Evidence.fewestPushes && !isQuiet
       && now &- facts.unanswered.since >= silentAfter
     guard takesNothing || answersNothing else { return false }
     lastFailure =
