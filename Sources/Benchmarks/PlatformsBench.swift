@@ -13,7 +13,6 @@ import WebPushSimulator
 struct PlatformsBench: Bench {
   static let ratioLimit = 1.3
   private static let followers = 300_000
-  private static let warmFollowers = 2_000
   /// Of each push service, and how many streams a connection to it may have: so the time is that
   /// of the answers, and not of the cores that the simulators share with the worker.
   private static let latencyMilliseconds = 60
@@ -94,7 +93,7 @@ struct PlatformsBench: Bench {
     let audience = SyntheticAudience(
       followers: 2 * Self.followers, seed: 6, topic: LocalStack.app,
       devices: platforms.map(\.devices), deadShare: 0, mutedShare: 0)
-    let (warm, first) = (0..<Self.warmFollowers, 0..<Self.followers)
+    let first = 0..<Self.followers
     let second = first.upperBound..<2 * Self.followers
     try await options.seeding("\(Figures.grouped(second.upperBound)) followers", second.upperBound)
     {
@@ -114,7 +113,6 @@ struct PlatformsBench: Bench {
             boundAt: row.boundAt)
         }
       }
-      try await seed(Self.warm, warm, without: platforms[failing].devices)
       try await seed(Self.alone, first, without: platforms[failing].devices)
       try await seed(Self.beside, second)
     }
@@ -122,11 +120,11 @@ struct PlatformsBench: Bench {
     try await stack.startWorker()
     let others = platforms.indices.filter { $0 != failing }
     let counts = (Self.counts(audience, first), Self.counts(audience, second))
-    // The first event opens connections and fills caches.
-    _ = try await lastArrival(Self.warm, others, Self.counts(audience, warm), stack)
-    let alone = try await lastArrival(Self.alone, others, counts.0, stack)
+    // With the first event routes get as many connections as they need.
+    _ = try await lastArrival("warm", Self.alone, others, counts.0, stack)
+    let alone = try await lastArrival("alone", Self.alone, others, counts.0, stack)
     try await stack.simulators[failing].set(script: Self.script(mix: [fault.mix: 1]))
-    let beside = try await lastArrival(Self.beside, others, counts.1, stack)
+    let beside = try await lastArrival("beside", Self.beside, others, counts.1, stack)
     // The halves of the audience are not quite of one size.
     let size = others.reduce((0, 0)) { ($0.0 + counts.0[$1], $0.1 + counts.1[$1]) }
     let ratio = beside / alone * Double(size.0) / Double(size.1)
@@ -141,7 +139,6 @@ struct PlatformsBench: Bench {
     ["latency_ms": .integer(latencyMilliseconds), "streams": .integer(streams), "mix": mix]
   }
 
-  private static let warm = "bench-platforms-warm"
   private static let alone = "bench-platforms-alone"
   private static let beside = "bench-platforms-beside"
 
@@ -158,11 +155,11 @@ struct PlatformsBench: Bench {
 
   /// Milliseconds from the append until the last device of the others was asked for.
   private func lastArrival(
-    _ streamer: String, _ others: [Int], _ expected: [Int], _ stack: LocalStack
+    _ event: String, _ streamer: String, _ others: [Int], _ expected: [Int], _ stack: LocalStack
   ) async throws(LocalRunError) -> Double {
     for other in others { try await stack.simulators[other].reset() }
     let emittedAt = try await stack.emit(
-      GoLiveEvent(id: streamer, streamer: streamer))
+      GoLiveEvent(id: "bench-platforms-\(event)", streamer: streamer))
     let end = processes.loop.now + Self.patience.nanoseconds
     var last: Int64 = 0
     for other in others {
