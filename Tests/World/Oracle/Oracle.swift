@@ -211,6 +211,8 @@ extension Deed {
   fileprivate var holdsUp: Bool {
     switch self {
     case .freeze, .skew, .apple(.silent, _), .apple(.window, _), .apple(.pieces, _): true
+    // Apple keeps the last requests of a connection until its GOAWAY, or the end of the fault.
+    case .apple(.goAway(_, let behind), _): behind > 0
     default: false
     }
   }
