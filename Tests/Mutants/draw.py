@@ -332,7 +332,7 @@ class Suites:
 
     def reaching(self, drawn):
         module = pathlib.PurePosixPath(drawn.change.file).parts[1]
-        if module in {"Bindings", "Stages"}:
+        if module in {"Bindings", "Platforms", "Stages"}:
             module = pathlib.PurePosixPath(drawn.change.file).parts[2]
         found = [name for name in self.names
                  if drawn.number in self.reached[name] and name not in self.failing]
