@@ -30,6 +30,7 @@ let live = null;
 // While the display is held: what it shows, and how much has come since.
 let held = null;
 let alertsKnown = new Set();
+let isLost = false;
 
 const healthStream = new Live("/v1/live/health", streamChanged);
 
@@ -98,8 +99,14 @@ function open() {
 
 function streamChanged(stream, what) {
   if (what === "state" && held && stream === live) held.passed += 1;
-  if (what === "lost") say("The connection is lost. The page connects again by itself.");
-  if (what === "connected" && stream === live) say("Connected.");
+  if (what === "lost" && stream === live) {
+    isLost = true;
+    say("The connection is lost. The page connects again by itself.");
+  }
+  if (what === "connected" && stream === live && isLost) {
+    isLost = false;
+    say("Connected again.");
+  }
   if (stream.refusal?.status === 401) askForKey();
   if (stream === healthStream) sayNewAlerts();
 }

@@ -3,8 +3,8 @@
 import { canAct, haltButton } from "./acts.js";
 import { h, redraw } from "./dom.js";
 import {
-  bar, chip, count, facts, field, isNumber, number, percent, rate, roughSpan, row, span, table, time,
-  unknown,
+  bar, chip, count, facts, field, isNumber, number, percent, rate, roughSpan, row, span, table,
+  time, unknown,
 } from "./text.js";
 
 const ENDED = new Set(["done", "expired", "cancelled", "incomplete"]);
@@ -97,17 +97,21 @@ const runningColumns = [
   { text: "Time", phone: "half" }, { text: "First and last push" },
   { text: "Acts", phone: "wide" }];
 
+/** What the bar shows, in numbers. */
+const parts = (fanOut) => [
+  `${number(fanOut.accepted)} accepted`,
+  ...["rejected", "expired", "cancelled", "suppressed"].filter((each) => fanOut[each] > 0)
+    .map((each) => `${number(fanOut[each])} ${each}`),
+  fanOut.waiting > 0 ? `${number(fanOut.waiting)} wait` : null,
+  fanOut.dead_lettered > 0 ? count(fanOut.dead_lettered, "dead letter", "dead letters") : null,
+].filter(Boolean).join(" · ");
+
 function runningRow(fanOut, now) {
-  const losses = ["rejected", "expired", "cancelled", "suppressed"]
-    .filter((each) => fanOut[each] > 0).map((each) => `${number(fanOut[each])} ${each}`);
   return row(runningColumns, fanOut.event, [
     name(fanOut),
     h("div", {}, chip(fanOut.state), why(fanOut, now)),
     h("div", { class: "progress" }, outcomeBar(fanOut), h("span", {}, progress(fanOut)),
-      fanOut.segments > 0 ? h("small", {}, `${number(fanOut.accepted)} accepted`, losses.map((each) => ` · ${each}`),
-        fanOut.waiting > 0 ? ` · ${number(fanOut.waiting)} wait` : null,
-        fanOut.dead_lettered > 0 ? ` · ${count(fanOut.dead_lettered, "dead letter",
-          "dead letters")}` : null) : null),
+      fanOut.segments > 0 ? h("small", {}, parts(fanOut)) : null),
     isNumber(fanOut.rate) ? h("span", {}, rate(fanOut.rate)) : unknown("too early"),
     h("div", {}, h("span", {}, timeLeft(fanOut)), h("small", {
       class: isLate(fanOut, now) ? "late" : null },

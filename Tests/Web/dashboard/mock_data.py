@@ -62,7 +62,7 @@ def first_fan_outs():
 
 def advance(each, seconds):
     """Lets a running fan-out go on."""
-    if each["state"] != "running":
+    if each["state"] != "running" or each["expected_pushes"] is None:
         return
     done = sum(each[name] for name in OUTCOMES)
     step = min(int(PUSH_RATE * seconds), each["expected_pushes"] - done)
