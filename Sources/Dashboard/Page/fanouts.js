@@ -29,11 +29,11 @@ export const outcomeBar = (fanOut) => bar(
   ["accepted", "rejected", "expired", "cancelled", "suppressed"]
     .map((name) => [name, fanOut[name]]));
 
-/** "812,400 of 1,200,000 pushes", as far as it is known. */
+/** "812,400 of 1,200,000", pushes, as far as it is known. */
 export function progress(fanOut) {
   const settled = settledPushes(fanOut);
   if (isNumber(fanOut.expected_pushes)) {
-    return `${number(settled)} of ${number(fanOut.expected_pushes)} pushes`;
+    return `${number(settled)} of ${number(fanOut.expected_pushes)}`;
   }
   if (!isNumber(fanOut.segments) || fanOut.segments === 0) return unknown("not planned yet");
   return `${number(settled)} pushes · ${number(fanOut.settled)} of `
@@ -71,7 +71,7 @@ export const isLate = (fanOut, now) => !hasEnded(fanOut) && isNumber(fanOut.expi
 export function firstPush(fanOut, now) {
   if (!isNumber(fanOut.first_push_ms)) return unknown("no push yet");
   return isNumber(fanOut.started_ms)
-    ? `${span(fanOut.first_push_ms - fanOut.started_ms)} after the start`
+    ? `first after ${span(fanOut.first_push_ms - fanOut.started_ms)}`
     : time(fanOut.first_push_ms, now);
 }
 
@@ -171,7 +171,7 @@ function summary(data, now) {
     ["Pushes, last 10 s", rates.length > 0 ? rate(rates.reduce((sum, each) => sum + each, 0))
       : unknown(running.length > 0 ? "no rate yet" : "nothing runs")],
     ["Oldest unsent event", isNumber(data.oldest_unsent_ms)
-      ? span(now - data.oldest_unsent_ms) : unknown("none waits")],
+      ? span(data.oldest_unsent_ms) : unknown("none waits")],
     ["Too late for their expiry", running.length > 0 ? number(late) : unknown("nothing runs")],
   ]);
 }

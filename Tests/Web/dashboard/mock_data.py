@@ -182,6 +182,7 @@ def letter_detail(each):
         **each, "headers": {"fanfare-error-code": each["code"], "fanfare-error": each["reason"]},
         "value": '{"id":"live-1","app":"com.example.live","streamer":{"id":7},"stream":{"id":"a"},'
                  '"occurred_at":"2026-11-28T20:00:00Z"}',
+        "value_is_text": True, "value_is_cut": False,
         "preview": {"fits": False, "why": "streamer.id is a number, not a string."}}
 
 

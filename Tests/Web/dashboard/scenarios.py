@@ -161,7 +161,7 @@ def the_stale_data_is_grey_and_says_why(browser, mock):
     mock.trouble = "Redis does not answer: the connection timed out"
     wait_for(page.locator("#notices")).to_contain_text("Redis does not answer")
     wait_for(page.locator("body")).to_have_class("stale")
-    wait_for(page.locator(".age")).to_have_text(re.compile(r"data [3-9] s old"), timeout=9_000)
+    wait_for(page.locator(".age")).to_have_text(re.compile(r"data [3-9]\ss old"), timeout=9_000)
     check_accessible(page, "the stale page")
     mock.trouble = None
     wait_for(page.locator("body")).to_have_class("live")
@@ -366,3 +366,21 @@ def the_alerts_stand_above_every_view(browser, mock):
 def the_event_that_nobody_knows_is_said(browser, mock):
     page = opened(browser, mock, "#/fanouts/live-none")
     wait_for(page.locator("main")).to_contain_text("Redis knows no fan-out of this event")
+
+
+def the_template_is_made_for_one_user(browser, mock):
+    page = opened(browser, mock, "#/templates")
+    page.get_by_label("For user").fill("u1")
+    page.get_by_role("button", name="Show").click()
+    wait_for(page.locator("main")).to_contain_text("Hallo Ada")
+    wait_for(page.locator(".age")).to_have_text(re.compile(r"read [1-9]\ss ago"))
+    page.get_by_label("Template").select_option("raid")
+    wait_for(page.get_by_role("heading", name="stream-live")).not_to_be_visible()
+
+
+def the_straggler_has_no_token(browser, mock):
+    mock.letters[0]["topic"] = "notify-followers.stragglers"
+    page = opened(browser, mock, "#/letters/1:1")
+    wait_for(page.locator("main")).to_contain_text("it may name devices")
+    expect("occurred_at" not in page.content(), "the value is in the page")
+    expect(page.get_by_role("button", name="Correct").count() == 0, "it can be corrected")
