@@ -172,7 +172,7 @@ function summary(data, now) {
       : unknown(running.length > 0 ? "no rate yet" : "nothing runs")],
     ["Oldest unsent event", isNumber(data.oldest_unsent_ms)
       ? span(data.oldest_unsent_ms) : unknown("none waits")],
-    ["Too late for their expiry", running.length > 0 ? number(late) : unknown("nothing runs")],
+    ["Will miss their expiry", running.length > 0 ? number(late) : unknown("nothing runs")],
   ]);
 }
 

@@ -18,7 +18,7 @@ export const useKey = (text) => sessionStorage.setItem(KEY, text);
 export const forgetKey = () => sessionStorage.removeItem(KEY);
 
 /** An answer other than 2xx, or none: `status` is 0 then. */
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(status, title, detail) {
     super(detail || title);
     this.status = status;

@@ -82,6 +82,10 @@ def settle(page):
 def check_view(page, url, hash_, what):
     page.goto(f"{url}/{hash_}")
     settle(page)
+    # A page that only asks for a key would pass all the rest.
+    page.wait_for_function(
+        "() => ['live', 'asked'].includes(document.body.className)", timeout=10_000)
+    expect(not page.locator("dialog").is_visible(), f"{what} asks for a key")
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     check_accessible(page, what)
     check_fits(page, what)
