@@ -23,7 +23,14 @@ extension RecordStage {
   package func recentFanOuts(
     atMost limit: Int, checksSizes: Bool = false
   ) async throws(RecordError) -> [KnownFanOut] {
-    var events = try await begunLast(atMost: limit)
+    try await known(try await begunLast(atMost: limit), checksSizes)
+  }
+
+  /// Those whose hash is there.
+  func known(
+    _ ids: [String], _ checksSizes: Bool
+  ) async throws(RecordError) -> [KnownFanOut] {
+    var events = ids
     guard !events.isEmpty else { return [] }
     if checksSizes {
       let sizes = try await ask(ofEach: events) { ["HLEN", $0] }
