@@ -41,7 +41,8 @@ package struct FanOutWatch {
   /// How a fan-out that has ended did; nil while it goes on.
   private static func end(_ status: FanOutStatus) -> ExitCode? {
     switch (status.state, status.halt) {
-    case (.running, _), (.unknown, _): nil
+    // One that is cancelled before its time ends within seconds.
+    case (.scheduled, _), (.running, _), (.unknown, _): nil
     // Its stragglers are read when it is resumed.
     case (.incomplete, .paused?): nil
     case (_, .cancelled?): .cancelled

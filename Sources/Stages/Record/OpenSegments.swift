@@ -16,8 +16,8 @@ package struct OpenSegments: Sendable, Equatable {
   let planned: [String]
   /// How many of them were brought to Kafka.
   package let published: Int
-  /// Of the streamer's followers; nil for the parts of what an expression selects.
-  package let generation: Int?
+  /// That the event was planned with.
+  package let audience: Audience
   /// The event as it came; nil where Redis does not keep it (`events.trace: none`).
   package let document: [UInt8]?
 
@@ -53,8 +53,6 @@ extension RecordStage {
     for (segment, claim) in replies[1].dictionary ?? [:] where claim == "dropped" {
       over.insert(segment)
     }
-    var generation: Int?
-    if case .sharded(_, let known, _) = audience { generation = known }
     // The only segment of an event runs where the event is read.
     let published = status.segments > 1 ? min(status[.published], status.segments) : 0
     let planned = audience.segmentIDs(waves: status.waves)
@@ -65,7 +63,7 @@ extension RecordStage {
       missing: open.filter { $0 < published },
       unpublished: hasPlanner ? open.filter { $0 >= published } : [],
       stragglers: Self.texts(replies[2]).subtracting(over).sorted(), planned: planned,
-      published: published, generation: generation, document: replies[3].bytes.map(Array.init))
+      published: published, audience: audience, document: replies[3].bytes.map(Array.init))
   }
 
   private static func texts(_ reply: RedisReply) -> Set<String> {

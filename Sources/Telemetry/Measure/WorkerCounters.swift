@@ -3,7 +3,7 @@ import Synchronization
 /// A worker's counters. Sums over its life; never go down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsDeadLettered, eventsExpired, eventsDuplicate, eventsResumed
-  case eventsStopped, eventsWithoutAudience, streamsEnded
+  case eventsStopped, eventsWithoutAudience, eventsScheduled, streamsEnded
   case segmentsSettled, segmentsAlreadySettled, segmentsUnread, claimsLost, claimsTakenOver
   case recipients, skipped, unknownZones, unknownLocales, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed

@@ -17,6 +17,15 @@ extension RecordStage {
         + "those that no worker wrote")
   }
 
+  /// Fan-outs that are scheduled, the furthest ahead first, and behind them those that began last,
+  /// the latest first; of each as many as `limit`.
+  package func latestFanOuts(
+    atMost limit: Int, checksSizes: Bool = false
+  ) async throws(RecordError) -> [KnownFanOut] {
+    let scheduled = try await scheduledFanOuts(atMost: limit, checksSizes: checksSizes)
+    return try await scheduled.reversed() + recentFanOuts(atMost: limit, checksSizes: checksSizes)
+  }
+
   /// The fan-outs that began last, the latest first. Those whose hash is gone are left out.
   ///
   /// - Parameter checksSizes: leaves out those whose hash `checkSize` refuses, too.
