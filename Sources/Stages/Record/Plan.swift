@@ -18,13 +18,13 @@ enum Plan {
   /// - Parameters:
   ///   - segments: of all waves.
   ///   - waves: in how many the event is sent.
-  static func audience(_ text: String, segments: String, waves: Int) -> Audience? {
-    guard waves > 1 else { return audience(text, segments: segments) }
+  static func audience(_ text: String, segments: String, waves: Int = 1) -> Audience? {
+    guard waves > 1 else { return wave(text, segments: segments) }
     guard let all = Int(segments), all % waves == 0 else { return nil }
-    return audience(text, segments: String(all / waves))
+    return wave(text, segments: String(all / waves))
   }
 
-  private static func audience(_ text: String, segments: String) -> Audience? {
+  private static func wave(_ text: String, segments: String) -> Audience? {
     switch text {
     case "none": return segments == "0" ? Audience.none : nil
     case "named": return segments == "1" ? .named : nil
