@@ -275,7 +275,7 @@ let rooms: [Target] = [
   room(
     "BackendVerbs",
     [
-      "API", "Assembly", "Emission", "FanOuts", "Kafka", "Record", "Telemetry", "Terminal",
+      "API", "Assembly", "Emission", "FanOuts", "Kafka", "Model", "Record", "Telemetry", "Terminal",
       "Topics", "VerbSupport",
     ]),
   room(

@@ -233,8 +233,8 @@ extension Keyspace {
   /// STREAM: the id of each fan-out that began, capped as `statsEvents` is.
   package var statsFanOuts: String { "\(dashboardsPrefix){stats}:fanouts" }
 
-  /// ZSET: events that are to be sent later → when they are due, in ms since 1970 by Redis' clock. A
-  /// worker that releases one moves it ahead for a while; no lifetime.
+  /// ZSET: events that are to be sent later → when they are due, in ms since 1970 by Redis' clock.
+  /// A worker that releases one moves it ahead for a while; no lifetime.
   package var statsScheduled: String { "\(dashboardsPrefix){stats}:scheduled" }
 
   /// HASH: how much of an event's `sums` the statistics have; lives `statsSumsLifetimeSeconds`.

@@ -3,7 +3,8 @@ import JSON
 import Model
 import Record
 
-/// Routes that report fan-outs, and pause, resume, cancel and reschedule them. Confined to the loop.
+/// Routes that report fan-outs, and pause, resume, cancel and reschedule them. Confined to the
+/// loop.
 final class FanOutRoutes {
   private let record: RecordStage
   private let maximumSendAhead: Duration

@@ -83,12 +83,7 @@ final class FanOutRunner {
       lane.log.notice("event not sent", ["event": .text(event.id), "reason": .text(reason)])
       lane.endings.note(event.id, figures, rest: .nothing)
       return .done
-    case .new:
-      lane.counters.add(.eventsOK)
-      let age = Duration.milliseconds(max(0, now - event.wantedAt))
-      eventAges.observe(nanoseconds: age.nanoseconds)
-      lane.log.fanOut("fan-out started", event, audience)
-      sayWrongValues(of: event)
+    case .new: began(event, audience, now)
     }
     guard audience.segmentCount > 1 || event.waveCount > 1 else {
       // Without an answer it was planned as another segment than we thought.
@@ -101,6 +96,14 @@ final class FanOutRunner {
     try await plan(event.waveCount > 1 ? whole.after(published) : whole, published: published)
     try await handOver(event)
     return .done
+  }
+
+  private func began(_ event: Event, _ audience: Audience, _ now: Int64) {
+    lane.counters.add(.eventsOK)
+    let age = Duration.milliseconds(max(0, now - event.wantedAt))
+    eventAges.observe(nanoseconds: age.nanoseconds)
+    lane.log.fanOut("fan-out started", event, audience)
+    sayWrongValues(of: event)
   }
 
   /// The receipt of an event that is to be sent later; nil of one that is to be opened now.
