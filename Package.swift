@@ -548,7 +548,7 @@ let testTargets: [Target] = [
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
-  tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
+  tests("FanOutsTests", ["FanOuts", "Model", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Render", "Terminal"]),
   tests(
     "CommandTests",

@@ -67,6 +67,9 @@ package struct FanOutWatch {
   package static func note(of status: FanOutStatus) -> String {
     var words = [FanOutReport.state(of: status)]
     if !status.haltReason.isEmpty { words[0] += " (\(status.haltReason))" }
+    if status.state == .scheduled {
+      return words[0] + (status.sendAt.map { " for \($0.text)" } ?? "")
+    }
     words.append(
       "\(Figures.grouped(status.settled)) of "
         + "\(Figures.grouped(status.segments &+ status.stragglers)) segments")
