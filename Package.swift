@@ -275,7 +275,7 @@ let rooms: [Target] = [
   room(
     "BackendVerbs",
     [
-      "API", "Assembly", "Emission", "FanOuts", "Kafka", "Record", "Telemetry", "Terminal",
+      "API", "Assembly", "Emission", "FanOuts", "Kafka", "Model", "Record", "Telemetry", "Terminal",
       "Topics", "VerbSupport",
     ]),
   room(
@@ -548,7 +548,7 @@ let testTargets: [Target] = [
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
-  tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
+  tests("FanOutsTests", ["FanOuts", "Model", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Render", "Terminal"]),
   tests(
     "CommandTests",

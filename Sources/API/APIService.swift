@@ -57,7 +57,8 @@ package actor APIService {
       audiences: AudienceReader(redis: redis, keyspace: options.keyspace, plainSet: plainSet),
       erasure: UserErasure(redis: redis, keyspace: options.keyspace), erasures: shared.erasures)
     let record = RecordStage(redis: redis, keyspace: options.keyspace)
-    let fanOuts = FanOutRoutes(record: record, now: now)
+    let fanOuts = FanOutRoutes(
+      record: record, maximumSendAhead: options.ingest.maximumSendAhead, now: now)
     let tagLists = AudienceReader(redis: redis, keyspace: options.keyspace.ofTags)
     let tags = TagRoutes(registry: registry, tags: tagLists)
     let traces = TraceRoutes(

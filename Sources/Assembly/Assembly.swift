@@ -70,6 +70,7 @@ package enum Assembly {
     options.maximumEventBytes = settings.kafka.maximumEventBytes
     options.defaultExpirySeconds = settings.events.defaultExpiresIn.components.seconds
     options.maximumExpirySeconds = settings.events.maximumExpiresIn.components.seconds
+    options.maximumSendAhead = settings.events.maximumSendAhead
     return options
   }
 
@@ -287,27 +288,28 @@ enum ZoneDirectory {
 
 /// Reads the files that settings name: the templates, time zones.
 extension Assembly {
-  /// Reads the time zones when hours may be quiet. The next process sees later changes.
+  /// Reads the time zones; without any, only events for a local hour and quiet hours lack them. The
+  /// next process sees later changes.
   package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {
     var rules = RecipientRules(
       mutesStreamers: settings.rules.mutedStreamers,
       picksNewestDevice: settings.rules.devices == .newest,
       eventsPerHour: settings.rules.eventsPerHour > 0 ? settings.rules.eventsPerHour : nil)
-    if settings.rules.quietHours {
-      let clocks = ZoneDirectory.read(ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)
-      guard !clocks.isEmpty else {
-        throw problem(
-          "rules.quiet_hours", "needs time zones, and \(ZoneDirectory.path) has none",
-          hint: "install the package tzdata")
-      }
-      let name = settings.rules.defaultTimeZone ?? "UTC"
-      guard let fallback = TimeZones(clocks).clock(named: name) else {
-        throw problem(
-          "rules.default_time_zone", "\(Shown.value(name)) is no time zone of this system",
-          hint: "it is a name such as Europe/Berlin")
-      }
-      rules.timeZones = TimeZones(clocks, fallback: fallback)
+    let clocks = ZoneDirectory.read(ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)
+    guard !clocks.isEmpty || !settings.rules.quietHours else {
+      throw problem(
+        "rules.quiet_hours", "needs time zones, and \(ZoneDirectory.path) has none",
+        hint: "install the package tzdata")
     }
+    let name = settings.rules.defaultTimeZone ?? "UTC"
+    guard let fallback = TimeZones(clocks).clock(named: name) ?? (clocks.isEmpty ? .utc : nil)
+    else {
+      throw problem(
+        "rules.default_time_zone", "\(Shown.value(name)) is no time zone of this system",
+        hint: "it is a name such as Europe/Berlin")
+    }
+    rules.localZones = TimeZones(clocks, fallback: fallback)
+    if settings.rules.quietHours { rules.timeZones = rules.localZones }
     return rules
   }
 

@@ -1,3 +1,4 @@
+import Model
 import Telemetry
 import Terminal
 
@@ -26,6 +27,9 @@ enum EventFlags {
     help: "The event's rate limit, for all workers together")
   private static let occurredAt = Option<String?>(
     "occurred-at", .text, value: "RFC3339", help: "When the event happened; by default now")
+  private static let sendAt = SendTimeFlags.at("When to send the event; by default at once")
+  private static let sendAtLocal = SendTimeFlags.local(
+    "When to send the event, by each reader's clock")
   private static let data = Option<[NamedValue]>(
     repeated: "data", .named("NAME=VALUE"), value: "NAME=VALUE",
     help: "A value for {{data.NAME}} in the template")
@@ -44,7 +48,7 @@ enum EventFlags {
 
   static let all: [any DeclaredOption] = [
     streamer, app, name, title, category, stream, id, template, expiresIn, pushesPerSecond,
-    occurredAt, data, tag, user, ended,
+    occurredAt, sendAt, sendAtLocal, data, tag, user, ended,
   ]
   private static let ofEnd: [any DeclaredOption] = [streamer, stream, occurredAt, ended]
 
@@ -81,6 +85,11 @@ enum EventFlags {
         throw CommandFailure(.usage, "--expires-in takes whole seconds")
       }
       event["expires_in"] = .integer(Int(lifetime.components.seconds))
+    }
+    switch try SendTimeFlags.time(invocation, sendAt, sendAtLocal) {
+    case nil: break
+    case .at?: event["send_at"] = .text(invocation[sendAt] ?? "")
+    case .local(let time)?: event["send_at"] = ["local": .text(SendTime.local(time).text)]
     }
     if let pushes = invocation[pushesPerSecond] { event["pushes_per_second"] = .integer(pushes) }
     if let audience = try audience(invocation) { event["audience"] = audience }

@@ -4,7 +4,7 @@ import Record
 import Terminal
 import VerbSupport
 
-/// `fanout …`: pauses, resumes and cancels fan-outs, and shows them.
+/// `fanout …`: pauses, resumes, cancels and reschedules fan-outs, and shows them.
 package enum FanOutVerb {
   static let json = Option(flag: "json", help: "Print JSON, one object on each line")
   static let event = Argument<String>(required: "event", .text, help: "The event's id")
@@ -21,16 +21,16 @@ package enum FanOutVerb {
     help: "The time limit for watching")
   private static let limit = Option(
     "limit", .integer(in: 1...1000), default: 20, value: "N",
-    help: "The largest number of fan-outs to show")
+    help: "The largest number of fan-outs to show, of those that are scheduled and of the others")
 
   package static let verb = Verb(
-    group: "fanout", summary: "Show, pause, resume and cancel fan-outs",
+    group: "fanout", summary: "Show, pause, resume, cancel and reschedule fan-outs",
     discussion: """
       These verbs read fan-outs from Redis, and write your commands there. Every worker obeys \
       within two seconds. Pushes that are in flight to Apple then still get their answers.
       """,
     options: [json] + ConfigurationOptions.all,
-    verbs: [list, status, pause, resume, cancel],
+    verbs: [list, status, pause, resume, cancel, FanOutReschedule.verb],
     examples: [
       .init("fanfare fanout list", "Show the latest fan-outs"),
       .init("fanfare fanout pause live-8f2c --reason 'wrong title'", "Pause a fan-out"),
@@ -38,7 +38,7 @@ package enum FanOutVerb {
     ])
 
   private static let codes: [ExitCode] = [.ok, .failed, .usage, .unavailable, .config]
-  private static let codesOfEvent = codes + [.unknown]
+  static let codesOfEvent = codes + [.unknown]
 
   private static let list = Verb(
     "list", summary: "Show the latest fan-outs", options: [limit], exitCodes: codes
@@ -118,7 +118,7 @@ package enum FanOutVerb {
     return try await set(.cancel, "was cancelled before", invocation)
   }
 
-  private static func show(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+  static func show(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let fanOut = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.fanOut(invocation[event])
     }
@@ -143,7 +143,7 @@ package enum FanOutVerb {
     return try await show(invocation)
   }
 
-  private static func ask<T: Sendable>(
+  static func ask<T: Sendable>(
     _ invocation: Invocation, within limit: Duration? = nil,
     _ question: @Sendable (FanOutControl) async throws(CommandFailure) -> T
   ) async throws(CommandFailure) -> T {

@@ -348,6 +348,7 @@ enum RedisPermissions {
     CommandPermissions.ofScripts(key) + [
       ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HGET", key, "a"], ["HMGET", key, "a"],
       ["HGETALL", key], ["HDEL", key, "a"], ["XREVRANGE", key, "+", "-"],
+      ["TIME"], ["ZRANGE", key, "0", "0"], ["ZADD", key, "XX", "1", "a"],
     ]
   }
 }

@@ -39,6 +39,6 @@ package enum DevicePermissions {
 
   /// The API traces, too.
   package static func commandsOfAPI(_ key: String) -> [[String]] {
-    commands(key) + [["XREVRANGE", key, "+", "-"]]
+    commands(key) + [["XREVRANGE", key, "+", "-"], ["ZRANGE", key, "0", "0"]]
   }
 }

@@ -25,10 +25,10 @@ package struct FanOutControl {
     record = RecordStage(redis: redis, keyspace: keyspace)
   }
 
-  /// The fan-outs that began last, the latest first.
+  /// The fan-outs that are scheduled, and those that began last, the latest first.
   package func recent(atMost limit: Int) async throws(CommandFailure) -> [KnownFanOut] {
     do throws(RecordError) {
-      return try await record.recentFanOuts(atMost: limit)
+      return try await record.latestFanOuts(atMost: limit)
     } catch {
       throw CommandFailure(error)
     }
@@ -66,6 +66,32 @@ package struct FanOutControl {
       throw CommandFailure(.failed, "\(event) is cancelled: it cannot go on, nor be paused")
     case .ended(let state):
       throw CommandFailure(.failed, "\(event) is \(state): there is nothing left to stop")
+    case .unknown: throw Self.unknown(event)
+    }
+  }
+
+  /// Changes when a scheduled event is sent.
+  /// - Parameter ahead: how far ahead that may be.
+  package func reschedule(
+    _ event: String, to sendAt: SendTime, ahead: Duration
+  ) async throws(CommandFailure) {
+    let result: RescheduleResult
+    do throws(RecordError) {
+      result = try await record.reschedule(event, to: sendAt, ahead: ahead)
+    } catch {
+      throw CommandFailure(error)
+    }
+    switch result {
+    case .done: return
+    case .begun(let state):
+      throw CommandFailure(.failed, "\(event) is \(state): its time can no longer be changed")
+    case .cancelledBefore:
+      throw CommandFailure(.failed, "\(event) is cancelled: it is not sent at any time")
+    case .tooLate(let latest):
+      throw CommandFailure(
+        .failed,
+        "\(event) can be sent at \(SendTime.at(latest).text) at the latest "
+          + "(events.maximum_send_ahead, and 30 days in all)")
     case .unknown: throw Self.unknown(event)
     }
   }

@@ -14,7 +14,7 @@ package enum FanOutReport {
       let status = fanOut.status
       let segments = status.segments &+ status.stragglers
       table.add([
-        fanOut.event, status.streamer, state(of: status), ago(status.startedAt, now: now),
+        fanOut.event, status.streamer, state(of: status), began(status, now: now),
         "\(Figures.grouped(status.settled))/\(Figures.grouped(segments))",
         Figures.grouped(status.pushes), Figures.grouped(status.accepted),
         Figures.grouped(status.waiting),
@@ -30,7 +30,8 @@ package enum FanOutReport {
     text.add("state", state(of: status), note: status.haltReason, mark: mark(of: status))
     text.add("streamer", status.streamer)
     text.add("template", status.template)
-    text.add("started", ago(status.startedAt, now: now))
+    if let sendAt = status.sendAt { text.add("send at", sendAt.text, note: dueNote(status, now)) }
+    if status.state != .scheduled { text.add("started", ago(status.startedAt, now: now)) }
     text.add(
       "segments", status.settled,
       note: "of \(Figures.grouped(status.segments &+ status.stragglers))"
@@ -81,7 +82,7 @@ package enum FanOutReport {
   /// In one word what its hash says in two fields.
   static func state(of status: FanOutStatus) -> String {
     switch (status.state, status.halt) {
-    case (.running, let halt?): halt.rawValue
+    case (.scheduled, let halt?), (.running, let halt?): halt.rawValue
     case (.incomplete, .paused?): "paused"
     case (.done, .cancelled?): "cancelled"
     case (let state, _): state.rawValue
@@ -90,20 +91,39 @@ package enum FanOutReport {
 
   private static func mark(of status: FanOutStatus) -> Summary.Mark {
     switch status.state {
-    case .running: .none
+    case .scheduled, .running: .none
     case .done: .good
     case .expired, .incomplete, .unknown: .bad
     }
   }
 
+  private static func began(_ status: FanOutStatus, now: Int64) -> String {
+    guard status.state == .scheduled else { return ago(status.startedAt, now: now) }
+    return ahead(status.dueAt, now: now)
+  }
+
+  private static func dueNote(_ status: FanOutStatus, _ now: Int64) -> String {
+    let clocks: String? = if case .local = status.sendAt { "by each reader's clock" } else { nil }
+    let first = status.state == .scheduled ? ahead(status.dueAt, now: now) : nil
+    return [clocks, first].compactMap { $0 }.joined(separator: ", ")
+  }
+
+  private static func ahead(_ milliseconds: Int, now: Int64) -> String {
+    let seconds = (Int64(milliseconds) - now) / 1000
+    return seconds <= 0 ? "due" : "in \(span(seconds))"
+  }
+
   private static func ago(_ milliseconds: Int, now: Int64) -> String {
     guard milliseconds > 0 else { return "-" }
-    let seconds = max(0, now - Int64(milliseconds)) / 1000
-    return switch seconds {
-    case ..<120: "\(seconds) s ago"
-    case ..<7200: "\(seconds / 60) min ago"
-    case ..<172_800: "\(seconds / 3600) h ago"
-    default: "\(seconds / 86_400) d ago"
+    return "\(span(max(0, now - Int64(milliseconds)) / 1000)) ago"
+  }
+
+  private static func span(_ seconds: Int64) -> String {
+    switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7200: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3600) h"
+    default: "\(seconds / 86_400) d"
     }
   }
 }

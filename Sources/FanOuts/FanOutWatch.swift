@@ -41,7 +41,8 @@ package struct FanOutWatch {
   /// How a fan-out that has ended did; nil while it goes on.
   private static func end(_ status: FanOutStatus) -> ExitCode? {
     switch (status.state, status.halt) {
-    case (.running, _), (.unknown, _): nil
+    // One that is cancelled before its time ends within seconds.
+    case (.scheduled, _), (.running, _), (.unknown, _): nil
     // Its stragglers are read when it is resumed.
     case (.incomplete, .paused?): nil
     case (_, .cancelled?): .cancelled
@@ -66,6 +67,9 @@ package struct FanOutWatch {
   package static func note(of status: FanOutStatus) -> String {
     var words = [FanOutReport.state(of: status)]
     if !status.haltReason.isEmpty { words[0] += " (\(status.haltReason))" }
+    if status.state == .scheduled {
+      return words[0] + (status.sendAt.map { " for \($0.text)" } ?? "")
+    }
     words.append(
       "\(Figures.grouped(status.settled)) of "
         + "\(Figures.grouped(status.segments &+ status.stragglers)) segments")

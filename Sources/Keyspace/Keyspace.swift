@@ -233,6 +233,10 @@ extension Keyspace {
   /// STREAM: the id of each fan-out that began, capped as `statsEvents` is.
   package var statsFanOuts: String { "\(dashboardsPrefix){stats}:fanouts" }
 
+  /// ZSET: events that are to be sent later → when they are due, in ms since 1970 by Redis' clock.
+  /// A worker that releases one moves it ahead for a while; no lifetime.
+  package var statsScheduled: String { "\(dashboardsPrefix){stats}:scheduled" }
+
   /// HASH: how much of an event's `sums` the statistics have; lives `statsSumsLifetimeSeconds`.
   package func statsSums(event: String) -> String { "\(dashboardsPrefix){stats}:sums:\(event)" }
 
@@ -267,6 +271,13 @@ extension Keyspace {
   package static let idempotencyLifetimeSeconds = 86_400
   /// 7 days: longer than Kafka redelivers, so that a redelivered segment still finds its mark.
   package static let eventLifetimeSeconds = 7 * 86_400
+  /// 30 days: so long an event may wait for its `send_at`, however often that is changed.
+  package static let longestScheduleSeconds = 30 * 86_400
+  /// Of a scheduled event, until it is opened.
+  package static let scheduledLifetimeSeconds = longestScheduleSeconds + eventLifetimeSeconds
+  /// Events that may wait for their `send_at`, as many as the statistics know by name. With
+  /// documents of 1 KB they take 10 MB of Redis; of the largest, 64 KiB, 640 MB.
+  package static let maximumScheduled = 10_000
   /// A day longer than an event's sums: without it they would be added a second time.
   package static let statsSumsLifetimeSeconds = eventLifetimeSeconds + 86_400
   /// 10 minutes: a settling is repeated as soon as Redis answers again.

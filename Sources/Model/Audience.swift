@@ -23,12 +23,25 @@ package enum Audience: Sendable, Equatable {
 }
 
 extension Audience {
-  /// One segment per follower shard or part, in their order.
+  /// One segment per follower shard or part, in their order; of an event for a local hour as many
+  /// for each wave, one wave after the other.
   package func segments(of event: Event) -> [Segment] {
-    slices.map { Segment(event: event, slice: $0, count: segmentCount) }
+    guard event.waveCount > 1 else {
+      return slices.map { Segment(event: event, slice: $0, count: segmentCount) }
+    }
+    return (0..<event.waveCount).flatMap { wave in
+      let event = event.inWave(wave)
+      return slices.map { Segment(event: event, slice: $0, count: segmentCount, wave: wave) }
+    }
   }
 
-  package var slices: [Segment.Slice] {
+  /// The names of the segments of all waves, in their order.
+  package func segmentIDs(waves: Int) -> [String] {
+    guard waves > 1 else { return slices.map(\.id) }
+    return (0..<waves).flatMap { wave in slices.map { Segment.id($0.id, wave: wave) } }
+  }
+
+  var slices: [Segment.Slice] {
     switch self {
     case .sharded(let shards, let generation, _):
       (0..<shards).map { .shard(index: $0, generation: generation) }

@@ -15,8 +15,11 @@ package struct Event: Sendable, Equatable {
   package let template: String
   /// Milliseconds since 1970.
   package let occurredAt: Int64
-  /// Milliseconds since 1970; nothing of this fan-out is sent at or after it.
+  /// Milliseconds since 1970; nothing of this fan-out is sent at or after it. Of an event for a
+  /// local hour, which has several waves, that of the last; of one of its segments the wave's own.
   package let expiresAt: Int64
+  /// Nil: as soon as it is read.
+  package let sendAt: SendTime?
   package let audience: EventAudience
   /// Pushes of it in a second, of all workers together; nil: it asks for no limit.
   package let pushesPerSecond: Int?
@@ -28,8 +31,8 @@ package struct Event: Sendable, Equatable {
 
   package init(
     id: String, app: String, streamer: String, stream: String, template: String, occurredAt: Int64,
-    expiresAt: Int64, audience: EventAudience = .followers, pushesPerSecond: Int? = nil,
-    fields: [String: String], document: [UInt8]
+    expiresAt: Int64, sendAt: SendTime? = nil, audience: EventAudience = .followers,
+    pushesPerSecond: Int? = nil, fields: [String: String], document: [UInt8]
   ) {
     self.id = id
     self.app = app
@@ -38,6 +41,7 @@ package struct Event: Sendable, Equatable {
     self.template = template
     self.occurredAt = occurredAt
     self.expiresAt = expiresAt
+    self.sendAt = sendAt
     self.audience = audience
     self.pushesPerSecond = pushesPerSecond
     self.fields = fields
@@ -45,6 +49,27 @@ package struct Event: Sendable, Equatable {
   }
 
   package func isExpired(at milliseconds: Int64) -> Bool { milliseconds >= expiresAt }
+
+  /// How many times its audience is gone through: once, or for each wave of a local hour.
+  package var waveCount: Int { if case .local = sendAt { LocalWaves.count } else { 1 } }
+
+  /// When a wave of it may begin, in ms since 1970; nil: as soon as it is read.
+  package func due(ofWave wave: Int) -> Int64? {
+    switch sendAt {
+    case .at(let moment): moment
+    case .local(let local): LocalWaves.due(wave, local: local)
+    case nil: nil
+    }
+  }
+
+  /// The same with the expiry of one of its waves.
+  package func inWave(_ wave: Int) -> Event {
+    guard let sendAt, let due = due(ofWave: wave) else { return self }
+    return Event(
+      id: id, app: app, streamer: streamer, stream: stream, template: template,
+      occurredAt: occurredAt, expiresAt: expiresAt - sendAt.due.upperBound + due, sendAt: sendAt,
+      audience: audience, pushesPerSecond: pushesPerSecond, fields: fields, document: document)
+  }
 
   /// Its expression names the streamer's followers, who may be in a plain set of any size.
   var readsFollowersAmongOthers: Bool {

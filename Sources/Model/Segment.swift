@@ -11,7 +11,7 @@ package struct Segment: Sendable, Equatable {
     case named
     case stragglers(StragglerList)
 
-    /// Its name within a fan-out: the member of `ff:{e:<event>}:settled`.
+    /// Its name among the segments of an audience.
     package var id: String {
       switch self {
       case .shard(let index, let generation): "\(generation).\(index)"
@@ -25,8 +25,11 @@ package struct Segment: Sendable, Equatable {
 
   package let event: Event
   package let slice: Slice
-  /// How many segments the fan-out was planned with; stragglers come on top.
+  /// How many segments its audience has; stragglers come on top.
   package let count: Int
+  /// Of an event for a local hour the wave: the readers whose clocks show the hour then. Nil for
+  /// all others.
+  package let wave: Int?
 
   /// All of a fan-out of one shard, or stragglers of it: a few thousand pushes. A plain set is one
   /// segment of any size, and followers among other lists may be one.
@@ -38,13 +41,26 @@ package struct Segment: Sendable, Equatable {
     }
   }
 
-  package init(event: Event, slice: Slice, count: Int) {
+  /// - Parameter event: of a wave, as `Event.inWave` has it.
+  package init(event: Event, slice: Slice, count: Int, wave: Int? = nil) {
     self.event = event
     self.slice = slice
     self.count = count
+    self.wave = wave
   }
 
-  package var id: String { slice.id }
+  /// Its name within a fan-out: the member of `ff:{e:<event>}:settled`. That of stragglers has the
+  /// wave in it already.
+  package var id: String {
+    guard let wave, stragglers == nil else { return slice.id }
+    return Self.id(slice.id, wave: wave)
+  }
+
+  /// The name of a wave's segment, of the name that it has in each.
+  package static func id(_ name: String, wave: Int) -> String { "\(name)@\(wave)" }
+
+  /// How many segments the fan-out was planned with, in all its waves; stragglers come on top.
+  package var planned: Int { count * event.waveCount }
 
   /// A fan-out of more segments is bulk: it has a topic and places of its own, so that one of usual
   /// size never stands behind a giant.
@@ -62,6 +78,6 @@ package struct Segment: Sendable, Equatable {
     let padding = String(repeating: "0", count: 16 - digits.count)
     let list = StragglerList(
       id: "\(root)\(StragglerList.mark)\(padding)\(digits)", parent: id, pushes: pushes)
-    return Segment(event: event, slice: .stragglers(list), count: count)
+    return Segment(event: event, slice: .stragglers(list), count: count, wave: wave)
   }
 }

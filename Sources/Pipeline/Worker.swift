@@ -55,6 +55,7 @@ package final class Worker: Sendable {
     try await pump.start()
     let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)
     await lanes[0].startHeartbeat(beat)
+    await lanes[0].startReleases()
     await lanes[0].namePermissions()
     options.log.info(
       "worker started",

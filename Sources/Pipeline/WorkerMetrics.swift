@@ -16,7 +16,7 @@ package enum WorkerMetrics {
     labels: ["result"])
   static let eventAges = MetricFamily(
     "fanfare_event_age_seconds", .histogram,
-    "The age of events when their fan-outs began.")
+    "The age of events when their fan-outs began; with send_at the time since then.")
   static let fanOuts = MetricFamily(
     "fanfare_fanouts_active", .gauge, "Fan-outs of which the worker has segments.")
   static let fanOutTimes = MetricFamily(
@@ -248,6 +248,7 @@ extension WorkerMetrics {
           "ok": .eventsOK, "malformed": .eventsMalformed, "dead_lettered": .eventsDeadLettered,
           "expired": .eventsExpired,
           "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
+          "scheduled": .eventsScheduled,
           "no_audience": .eventsWithoutAudience, "stream_ended": .streamsEnded,
         ]))
     text.append(eventAges, histograms: [([], figures.eventAges)])

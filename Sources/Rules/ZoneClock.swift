@@ -24,12 +24,25 @@ package struct ZoneClock: Sendable, Equatable {
   package func minuteOfDay(at now: Int64) -> Int {
     // Rounded down, also before 1970.
     let seconds = now / 1000 - (now % 1000 < 0 ? 1 : 0)
+    let local = (seconds + Int64(secondsEast(at: seconds))) % 86_400
+    return Int(local < 0 ? local + 86_400 : local) / 60
+  }
+
+  /// Seconds east of Greenwich when the clock shows this date and time. Of an hour that it shows
+  /// twice one of both; of one that it leaves out that before or behind it.
+  /// - Parameter local: ms since 1970, if the clock showed UTC.
+  package func secondsEast(showing local: Int64) -> Int {
+    let seconds = local / 1000
+    let guess = secondsEast(at: seconds - Int64(offset))
+    return secondsEast(at: seconds - Int64(secondsEast(at: seconds - Int64(guess))))
+  }
+
+  private func secondsEast(at seconds: Int64) -> Int {
     var current = offset
     for change in changes {
       if change.at > seconds { break }
       current = change.offset
     }
-    let local = (seconds + Int64(current)) % 86_400
-    return Int(local < 0 ? local + 86_400 : local) / 60
+    return current
   }
 }

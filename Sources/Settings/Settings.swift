@@ -267,6 +267,7 @@ package struct Settings: Sendable, Equatable {
   package struct Events: Sendable, Equatable {
     package var defaultExpiresIn = Duration.zero
     package var maximumExpiresIn = Duration.zero
+    package var maximumSendAhead = Duration.zero
     package var cooldown = Duration.zero
     package var trace = Trace.none
     package var traceMaximum = 0

@@ -270,6 +270,10 @@ struct TraceExplainer {
 
   /// Nothing was sent of it to anybody.
   private var ofEvent: Finding? {
+    if status.state == .scheduled {
+      return status.halt == .cancelled
+        ? TraceWords.notSent(status.haltReason) : TraceWords.scheduled(status.sendAt?.text ?? "")
+    }
     if status.state == .expired, status.pushes == 0 {
       return TraceWords.eventExpired(at: facts.announced?.expiresAt)
     }
@@ -364,7 +368,7 @@ struct TraceExplainer {
     case (.running, .paused?): return TraceWords.paused(status.haltReason)
     case (.running, .cancelled?): return TraceWords.cancelling(status.haltReason)
     case (.running, nil): return TraceWords.running(settled: status.settled, of: status.segments)
-    case (.done, _), (.expired, _), (.incomplete, _), (.unknown, _):
+    case (.scheduled, _), (.done, _), (.expired, _), (.incomplete, _), (.unknown, _):
       return facts.segment == nil
         ? TraceWords.notAddressed(by: service) : TraceWords.lost
     }

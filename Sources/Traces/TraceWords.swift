@@ -219,6 +219,12 @@ enum TraceWords {
       next: "ask again in a moment")
   }
 
+  static func scheduled(_ time: String) -> Finding {
+    Finding(
+      .running, reason: "", "the event is to be sent later, at \(time)",
+      next: "fanfare fanout reschedule changes that")
+  }
+
   static func paused(_ why: String) -> Finding {
     Finding(
       .paused, reason: why, "the fan-out is paused" + (why.isEmpty ? "" : ": \(why)"),

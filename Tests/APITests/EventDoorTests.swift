@@ -39,6 +39,8 @@ import Testing
     (
       event("e1").replacing(APIBed.time, with: "2999-01-01T00:00:00Z"), 409, "occurred_in_future"
     ),
+    (event("e1", #","send_at":"2999-01-01T00:00:00Z""#), 422, "bad_time"),
+    (event("e1", #","send_at":{"local":"18:00"}"#), 422, "bad_time"),
   ])
   func whatWorkersWouldPutAsideIsRefused(
     _ body: String, _ status: Int, _ reason: String
@@ -192,6 +194,44 @@ import Testing
       #expect(try bed.ask("POST", "/v1/fanouts/e1/resume").status == 409)
       let list = try bed.ask("GET", "/v1/fanouts?limit=5")
       #expect(list["fanouts"]?.array?.first?.object?["event"] == "e1")
+    }
+  }
+
+  /// A day ahead by Redis' clock, which decides.
+  @Test func aScheduledFanOutIsShownAndRescheduled() async throws {
+    try await APIBed.run { bed in
+      let event = Self.event("e1", #","send_at":"2026-11-21T18:00:00Z""#)
+      #expect(try bed.ask("POST", "/v1/fanouts", event, as: .appServer).status == 202)
+      let path = "/v1/fanouts/e1/reschedule"
+      let body = #"{"send_at":{"local":"1970-01-02T18:00"}}"#
+      #expect(try bed.ask("POST", path, body).status == 404, "no worker has read it")
+      let key = "ff:{e:e1}"
+      _ = try await bed.redis.run { redis in
+        try await redis.ask(
+          "HSET", key, "state", "scheduled", "streamer", "s1", "send_at_ms", "1000",
+          "send_last_ms", "1000", "expires_ms", "901000", "send_by_ms", "4000000000000")
+      }
+      _ = try await bed.redis.run { try await $0.ask("ZADD", "ff:{stats}:scheduled", "1000", "e1") }
+      let list = try bed.ask("GET", "/v1/fanouts", as: .readOnly)
+      let first = list["fanouts"]?.array?.first?.object
+      #expect(first?["state"] == "scheduled" && first?["send_at"] == "1970-01-01T00:00:01Z")
+      #expect(try bed.ask("POST", path, body, as: .appServer).status == 403)
+      for wrong in ["{}", #"{"send_at":5}"#, #"{"send_at":"18:00"}"#, #"{"at":1}"#] {
+        #expect(try bed.ask("POST", path, wrong).status == 422, "\(wrong)")
+      }
+      let far = try bed.ask("POST", path, #"{"send_at":"2999-01-01T00:00:00Z"}"#)
+      #expect(far.status == 422 && far.detail.contains("at the latest"))
+      let moved = try bed.ask("POST", path, body)
+      #expect(moved.status == 200 && moved["send_at"] == "1970-01-02T18:00")
+      let hours: Int64 = 3_600_000
+      #expect(moved["send_at_ms"] == .integer(28 * hours))
+      #expect(moved["expires_ms"] == .integer(54 * hours + 900_000), "as long as before")
+      _ = try await bed.redis.run { try await $0.ask("HSET", key, "state", "running") }
+      #expect(try bed.ask("POST", path, body).status == 409)
+      _ = try await bed.redis.run {
+        try await $0.ask("HSET", key, "state", "scheduled", "brake", "cancelled")
+      }
+      #expect(try bed.ask("POST", path, body).status == 409)
     }
   }
 

@@ -1,4 +1,5 @@
 import FanOuts
+import Model
 import Testing
 import Threads
 
@@ -17,6 +18,17 @@ import Threads
     return lines[1].split(separator: " ", omittingEmptySubsequences: true).map(String.init)
   }
 
+  private func summary(_ fields: [String: String], now: Int64) -> String {
+    let bytes = ThreadLock<[UInt8]>([])
+    let plain = Capabilities(isTerminal: false, redraws: false, coloured: false, unicode: true)
+    let console = Console(capabilities: plain, width: { nil }) { written in
+      bytes.withLock { $0 += written }
+      return true
+    }
+    FanOutReport.summary(of: fanOut(fields), now: now).write(to: console)
+    return bytes.withLock { String(decoding: $0, as: UTF8.self) }
+  }
+
   /// What stops a fan-out says more than its state.
   @Test(
     arguments: [
@@ -25,7 +37,9 @@ import Threads
       (["state": "done", "brake": "cancelled"], "cancelled"),
       (["state": "incomplete", "brake": "paused"], "paused"),
       (["state": "done"], "done"), (["state": "incomplete"], "incomplete"),
-      (["state": "what"], "unknown"),
+      (["state": "what"], "unknown"), (["state": "scheduled"], "scheduled"),
+      (["state": "scheduled", "brake": "paused"], "paused"),
+      (["state": "scheduled", "brake": "cancelled"], "cancelled"),
     ])
   func theStateIsOneWord(fields: [String: String], word: String) {
     #expect(row(fields.merging(["streamer": "s1"]) { $1 })[2] == word)
@@ -44,6 +58,26 @@ import Threads
     #expect(row(["state": "running", "streamer": "s1"])[3] == "-")
   }
 
+  /// Of what is to be sent later, when that is.
+  @Test(arguments: [
+    (SendTime.at(1_796_148_000_000), Int64(7_200), "in 2 h", "2026-12-01T18:00:00Z"),
+    (.at(1_796_148_000_000), 60, "in 60 s", "2026-12-01T18:00:00Z"),
+    (.at(1_796_148_000_000), -5, "due", "2026-12-01T18:00:00Z"),
+    (.local(1_796_148_000_000), 7_200, "in 2 h", "2026-12-01T18:00"),
+  ])
+  func scheduledEventsSayWhen(sendAt: SendTime, ahead: Int64, column: String, text: String) {
+    let first = sendAt.due.lowerBound
+    var fields = ["state": "scheduled", "streamer": "s1", "send_at_ms": "\(first)"]
+    if case .local(let local) = sendAt { fields["send_local_ms"] = "\(local)" }
+    let now = first - ahead * 1000
+    let words = column.split(separator: " ").count
+    #expect(row(fields, now: now)[3..<3 + words].joined(separator: " ") == column)
+    let lines = summary(fields, now: now)
+    #expect(lines.contains(text) && lines.contains(column) && !lines.contains("started"))
+    #expect(lines.contains("by each reader's clock") == (fields["send_local_ms"] != nil))
+    #expect(FanOutReport.json(fanOut(fields)).serialized().contains(#""send_at":"\#(text)""#))
+  }
+
   /// An id of digits is none.
   @Test func wordsStayWords() {
     let line = FanOutReport.json(
@@ -60,14 +94,7 @@ import Threads
       "rejected:Unregistered": "10", "waiting": "5", "obstacle": "production: slow",
       "dead_lettered": "2", "skipped": "3", "unread": "4",
     ]
-    let bytes = ThreadLock<[UInt8]>([])
-    let plain = Capabilities(isTerminal: false, redraws: false, coloured: false, unicode: true)
-    let console = Console(capabilities: plain, width: { nil }) { written in
-      bytes.withLock { $0 += written }
-      return true
-    }
-    FanOutReport.summary(of: fanOut(fields), now: 0).write(to: console)
-    let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
+    let text = summary(fields, now: 0)
     for part in [
       "incomplete", "Unregistered", "waiting", "production: slow", "dead letters", "skipped",
       "unread",

@@ -23,6 +23,7 @@ import Testing
   @Test(arguments: [
     ["state": "running"], ["state": "running", "brake": "paused"],
     ["state": "running", "brake": "cancelled"], ["state": "incomplete", "brake": "paused"],
+    ["state": "scheduled"], ["state": "scheduled", "brake": "cancelled"],
   ])
   func whatGoesOnIsWatchedUntilTheTimeIsOver(fields: [String: String]) {
     var watch = FanOutWatch(limit: .seconds(60), at: Self.second)

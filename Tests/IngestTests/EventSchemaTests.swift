@@ -89,6 +89,13 @@ import Testing
     for (paths, candidates) in [
       (["id", "app", "template"], ids + [.string(String(repeating: "a", count: 256))]),
       (["streamer.id", "stream.id"], keys), (["occurred_at"], times),
+      (
+        ["send_at"],
+        times + [
+          ["local": "2026-11-21T18:00"], ["local": "2026-11-21t18:00"], [:], ["local": 5],
+          ["local": "2026-11-21T18:00:00Z"], ["local": "2026-11-21T18:00", "x": 1], nil, [],
+        ]
+      ),
       (["expires_in"], [0, 1, 2_592_000, 2_592_001, -1, "900", nil, 1.5]),
       (["stream.title", "data.x"], values), (["streamer", "stream", "data"], [nil, [], "x", [:]]),
       (["ttl", "ID"], [1]),

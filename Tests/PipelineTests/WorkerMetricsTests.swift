@@ -69,6 +69,7 @@ import Testing
       ("fanfare_events_total{result=\"duplicate\"}", .eventsDuplicate),
       ("fanfare_events_total{result=\"resumed\"}", .eventsResumed),
       ("fanfare_events_total{result=\"stopped\"}", .eventsStopped),
+      ("fanfare_events_total{result=\"scheduled\"}", .eventsScheduled),
       ("fanfare_events_total{result=\"no_audience\"}", .eventsWithoutAudience),
       ("fanfare_events_total{result=\"stream_ended\"}", .streamsEnded),
       ("fanfare_segments_total{result=\"settled\"}", .segmentsSettled),

@@ -35,7 +35,7 @@ import Testing
       #expect(open.missing == [1, 2, 3, 4, 5])
       #expect(open.stragglers == [list.id])
       #expect(open.names == [list.id] + (1..<8).map { "1.\($0)" })
-      #expect(open.count == 8 && open.published == 6 && open.generation == 1)
+      #expect(open.count == 8 && open.published == 6 && open.audience == sharded(8))
       #expect(open.document == [])
     }
   }

@@ -31,6 +31,7 @@ import Testing
     case .resumed: "resumed"
     case .duplicate: "duplicate"
     case .empty: "empty"
+    case .waits: "waits"
     }
   }
 

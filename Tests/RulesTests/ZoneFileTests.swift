@@ -1,4 +1,5 @@
 import Glibc
+import Model
 import Testing
 import Text
 
@@ -23,6 +24,21 @@ import Text
   private func time(_ clock: ZoneClock, _ text: String) -> String {
     let minute = clock.minuteOfDay(at: milliseconds(text))
     return "\(minute / 60):\(minute % 60 < 10 ? "0" : "")\(minute % 60)"
+  }
+
+  /// Nobody's clock shows another hour than that of an event for a local hour.
+  @Test func everyZoneHasAWaveOfItsOwn() throws {
+    var found: Set<Int> = []
+    for name in ZoneNames.zones where !name.hasPrefix("Etc/") {
+      guard let clock = try? clock(name) else { continue }
+      for local in ["2026-01-15T18:00:00Z", "2026-07-15T18:00:00Z", "2027-01-15T18:00:00Z"] {
+        let offset = clock.secondsEast(showing: milliseconds(local))
+        let wave = LocalWaves.wave(ofOffset: offset)
+        #expect(LocalWaves.due(wave, local: 0) == Int64(-offset) * 1000, "\(name)")
+        found.insert(wave)
+      }
+    }
+    #expect(found.count > 30)
   }
 
   /// The last second before a change and the change itself, both ways; half-hour and quarter-hour

@@ -49,7 +49,9 @@ final class EventDoor {
     case .segment, .plan:
       throw Problem(.invalid, "this is a segment, not an event", reason: "bad_segment")
     case .early(_, let error):
-      throw Problem(.conflict, error.reason, reason: error.code.rawValue)
+      // A time that is too far ahead is no matter of clocks.
+      let code: Problem.Code = error.code == .badTime ? .invalid : .conflict
+      throw Problem(code, error.reason, reason: error.code.rawValue)
     case .malformed(let error):
       let code: Problem.Code =
         switch error.code {

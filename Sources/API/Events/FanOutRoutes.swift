@@ -1,14 +1,19 @@
+import Ingest
 import JSON
 import Model
 import Record
 
-/// Routes that report fan-outs, and pause, resume and cancel them. Confined to the loop.
+/// Routes that report fan-outs, and pause, resume, cancel and reschedule them. Confined to the
+/// loop.
 final class FanOutRoutes {
   private let record: RecordStage
+  private let maximumSendAhead: Duration
   private let now: () -> Int64
 
-  init(record: RecordStage, now: @escaping () -> Int64) {
+  /// - Parameter maximumSendAhead: how far ahead an event may be sent.
+  init(record: RecordStage, maximumSendAhead: Duration, now: @escaping () -> Int64) {
     self.record = record
+    self.maximumSendAhead = maximumSendAhead
     self.now = now
   }
 
@@ -22,6 +27,10 @@ final class FanOutRoutes {
         return APIResponse(status: 200, body: try await self.status(of: request["event"]))
       },
       halt("pause", .paused), halt("resume", nil), halt("cancel", .cancelled),
+      APIRoute("POST", "/v1/fanouts/{event}/reschedule", .admin) {
+        (request) async throws(Problem) in
+        try await self.reschedule(request)
+      },
     ]
   }
 
@@ -29,7 +38,7 @@ final class FanOutRoutes {
     try request.allowArguments(["limit"])
     let limit = try request.integer("limit", in: 1...1000) ?? 20
     do throws(RecordError) {
-      let fanOuts = try await record.recentFanOuts(atMost: limit, checksSizes: true)
+      let fanOuts = try await record.latestFanOuts(atMost: limit, checksSizes: true)
       return .ok([("fanouts", .array(fanOuts.map { Self.json($0.event, $0.status) }))])
     } catch {
       throw Problem(error)
@@ -60,6 +69,37 @@ final class FanOutRoutes {
       if !reason.isEmpty { request.notes.add("reason", reason) }
       try await self.set(halt, of: request["event"], halt == nil ? "" : reason)
       return APIResponse(status: 200, body: try await self.status(of: request["event"]))
+    }
+  }
+
+  private func reschedule(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    guard let value = try request.object(["send_at"])["send_at"] else {
+      throw Problem(.invalid, "send_at is missing")
+    }
+    let event = request["event"]
+    let sendAt: SendTime
+    do throws(IngestError) {
+      sendAt = try SendTimeDecoder.decode(value)
+    } catch {
+      throw Problem(.invalid, error.reason, reason: error.code.rawValue)
+    }
+    request.notes.add("send_at", sendAt.text)
+    let result: RescheduleResult
+    do throws(RecordError) {
+      try await record.checkSize(of: event)
+      result = try await record.reschedule(event, to: sendAt, ahead: maximumSendAhead)
+    } catch {
+      throw Problem(error)
+    }
+    switch result {
+    case .done: return APIResponse(status: 200, body: try await status(of: event))
+    case .begun(let state):
+      throw Problem(.conflict, "it is \(state): its time can no longer be changed")
+    case .cancelledBefore: throw Problem(.conflict, "it is cancelled: it is not sent at any time")
+    case .tooLate(let latest):
+      throw Problem(.invalid, "it can be sent at \(SendTime.at(latest).text) at the latest")
+    case .unknown: throw Self.unknown
     }
   }
 

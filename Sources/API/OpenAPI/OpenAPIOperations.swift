@@ -274,11 +274,11 @@ enum OpenAPIOperations {
       ]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts", name: "listFanOuts", scope: .readOnly,
-      summary: "Lists the latest fan-outs",
+      summary: "Lists the scheduled and the latest fan-outs",
       query: [("limit", schema(#"{"type": "integer", "minimum": 1, "maximum": 1000}"#))],
       answers: [
         (
-          200, "The fan-outs, the latest first",
+          200, "The scheduled fan-outs, the furthest ahead first, then the latest first",
           schema(
             """
             {"type": "object", "required": ["fanouts"], "properties": {
@@ -296,6 +296,18 @@ enum OpenAPIOperations {
     halt("pause", "Pauses a fan-out until it is resumed"),
     halt("resume", "Resumes a paused fan-out"),
     halt("cancel", "Cancels a fan-out for good"),
+    OpenAPIOperation(
+      method: "POST", pattern: "/v1/fanouts/{event}/reschedule", name: "rescheduleFanOut",
+      scope: .admin, summary: "Changes when a scheduled event is sent",
+      body: .init(
+        types: json,
+        schema: schema(
+          """
+          {"type": "object", "additionalProperties": false, "required": ["send_at"], "properties": {
+            "send_at": {"$ref": "#/components/schemas/Event/properties/send_at"}}}
+          """
+        )),
+      answers: fanOut),
   ]
 }
 

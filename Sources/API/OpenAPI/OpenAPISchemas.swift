@@ -249,7 +249,7 @@ extension OpenAPISchemas {
       {"type": "object", "required": \(required), "additionalProperties": false,
         "properties": {"type": {"const": "stream.ended"}, "id": \(anything), "app": \(anything),
           "data": \(anything), "template": \(anything), "expires_in": \(anything),
-          "pushes_per_second": \(anything), "audience": \(anything),
+          "pushes_per_second": \(anything), "audience": \(anything), "send_at": \(anything),
           "streamer": {"type": "object", "required": ["id"],
             "propertyNames": {"pattern": "^[^\\\\u0000]*$"},
             "additionalProperties": \(anything), "properties": {

@@ -19,12 +19,14 @@ final class FanOutRunner {
 
   private let lane: LaneContext
   private let segments: SegmentRunner
-  /// How old events were when their fan-outs began.
+  private let schedule: Schedule
+  /// How old events were when their fan-outs began; of those that were to be sent later, how late.
   private(set) var eventAges = Histogram.eventAges
 
-  init(_ lane: LaneContext, _ segments: SegmentRunner) {
+  init(_ lane: LaneContext, _ segments: SegmentRunner, _ schedule: Schedule) {
     self.lane = lane
     self.segments = segments
+    self.schedule = schedule
   }
 
   func run(
@@ -32,6 +34,7 @@ final class FanOutRunner {
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     let now = lane.now
+    if let receipt = try await postpone(event, from: message) { return receipt }
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     guard lane.render.template(named: event.template) != nil else {
       return lane.options.receiptWithoutTemplate(for: message, of: event)
@@ -39,7 +42,8 @@ final class FanOutRunner {
     let (found, refusal) = try await audience(of: event)
     var audience = found
     // The only segment is claimed by the script that opens the event.
-    let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
+    let isWhole = audience.segmentCount == 1 && event.waveCount == 1
+    let only = isWhole ? audience.segments(of: event).first : nil
     var bid = only.map { segments.claims.bid(on: $0, audience: audience, isolation: isolation) }
     var asked = lane.loop.now
     let (opened, claimed) = try await lane.retry.persistent("open the fan-out in Redis", for: event)
@@ -47,7 +51,8 @@ final class FanOutRunner {
       asked = lane.loop.now
       return try await lane.record.open(
         event: event, audience: audience, source: message.place,
-        replayed: DeadLetter.source(of: message), refusal: refusal, claim: bid?.claim,
+        replayed: DeadLetter.source(of: message),
+        released: ReleaseRecord.source(of: message), refusal: refusal, claim: bid?.claim,
         lifetime: lane.options.claimLifetime, now: now)
     }
     bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
@@ -58,6 +63,10 @@ final class FanOutRunner {
       lane.log.notice("duplicate event dropped", ["event": .text(event.id)])
       return .done
     case .finished: return .done
+    case .waits(let due):
+      // Somebody has put it off since.
+      try await schedule.keep(event, due: due)
+      return .done
     case .resumed(let plan, let count):
       lane.counters.add(.eventsResumed)
       audience = plan
@@ -74,23 +83,41 @@ final class FanOutRunner {
       lane.log.notice("event not sent", ["event": .text(event.id), "reason": .text(reason)])
       lane.endings.note(event.id, figures, rest: .nothing)
       return .done
-    case .new:
-      lane.counters.add(.eventsOK)
-      let age = Duration.milliseconds(max(0, now - event.occurredAt))
-      eventAges.observe(nanoseconds: age.nanoseconds)
-      lane.log.fanOut("fan-out started", event, audience)
-      sayWrongValues(of: event)
+    case .new: began(event, audience, now)
     }
-    guard audience.segmentCount > 1 else {
+    guard audience.segmentCount > 1 || event.waveCount > 1 else {
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
       return try await run(
         known ?? segments.claims.bid(on: audience.segments(of: event)[0], isolation: isolation),
         from: message, slot)
     }
-    try await plan(RemainingPlan(event: event, audience: audience), published: published)
+    let whole = RemainingPlan(event: event, audience: audience)
+    try await plan(event.waveCount > 1 ? whole.after(published) : whole, published: published)
     try await handOver(event)
     return .done
+  }
+
+  private func began(_ event: Event, _ audience: Audience, _ now: Int64) {
+    lane.counters.add(.eventsOK)
+    let age = Duration.milliseconds(max(0, now - event.wantedAt))
+    eventAges.observe(nanoseconds: age.nanoseconds)
+    lane.log.fanOut("fan-out started", event, audience)
+    sayWrongValues(of: event)
+  }
+
+  /// The receipt of an event that is to be sent later; nil of one that is to be opened now.
+  private func postpone(_ event: Event, from message: KafkaMessage) async throws -> Receipt? {
+    guard let sendAt = event.sendAt else { return nil }
+    // Whoever writes the event is told at once.
+    guard event.isExpired(at: lane.now) || lane.render.template(named: event.template) != nil else {
+      return lane.options.receiptWithoutTemplate(for: message, of: event)
+    }
+    switch try await schedule.take(event, sendAt, from: message) {
+    case .due: return nil
+    case .waits: return .done
+    case .refused(let error): return .deadLetter(error)
+    }
   }
 
   private func sayWrongValues(of event: Event) {
@@ -186,7 +213,7 @@ final class FanOutRunner {
   /// The segments of a large event go to all lanes of all workers through Kafka. A window of them
   /// first, then Redis' note of it, and then the record that brings the next window: whatever a
   /// crash leaves undone of that is done by who reads the record again, and what was written twice
-  /// is claimed once.
+  /// is claimed once. A wave of a local hour that is not due waits, and all behind it.
   ///
   /// - Parameter published: segments that are noted to be in Kafka; nil when Redis does not know
   ///   the event.
@@ -195,7 +222,8 @@ final class FanOutRunner {
   ) async throws {
     let isBulk = plan.count > Segment.maximumOfUsual
     let topic = isBulk ? lane.options.ingest.bulkTopic : lane.options.ingest.segmentsTopic
-    let end = isBulk ? min(plan.first + Self.window, plan.count) : plan.count
+    let due = try await schedule.due(of: plan)
+    let end = max(plan.first, min(isBulk ? plan.first + Self.window : due, due))
     // The next window is noted, and so its record was read.
     if let published, published > end { return }
     if published != end {
@@ -203,8 +231,11 @@ final class FanOutRunner {
       try await lane.writer.publish(topic, window)
       if published != nil { try await note(end, of: plan.event) }
     }
-    if end < plan.count {
+    guard end < plan.total else { return }
+    if end < due {
       try await lane.writer.publish(topic, [SegmentRecord.encode(plan.after(end))])
+    } else if let next = plan.due(of: end) {
+      try await schedule.keep(plan.event, due: next)
     }
   }
 
@@ -249,13 +280,24 @@ final class FanOutRunner {
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
     let expiry = try await lane.retry.persistent("record the expired event in Redis", for: event) {
-      try await lane.record.expire(event: event, source: message.place, now: lane.now)
+      try await lane.record.expire(
+        event: event, source: message.place, released: ReleaseRecord.source(of: message),
+        now: lane.now)
     }
     guard expiry != .begun else { return expiry }
+    if case .waits(let due) = expiry {
+      try await schedule.keep(event, due: due)
+      return expiry
+    }
     lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
     lane.log.notice("event expired before it was read", ["event": .text(event.id)])
     return expiry
   }
+}
+
+extension Event {
+  /// When somebody wanted it to be sent, in ms since 1970.
+  fileprivate var wantedAt: Int64 { due(ofWave: 0) ?? occurredAt }
 }
 
 extension Log {

@@ -80,9 +80,8 @@ final class LostSegments {
   private func plan(
     _ open: OpenSegments, again event: Event, isolation: isolated any Actor = #isolation
   ) async throws {
-    let plan = RemainingPlan(
-      event: event, generation: open.generation, count: open.count, first: open.published)
-    let isBulk = open.count > Segment.maximumOfUsual
+    let plan = RemainingPlan(event: event, audience: open.audience).after(open.published)
+    let isBulk = plan.count > Segment.maximumOfUsual
     let topic = isBulk ? lane.options.ingest.bulkTopic : lane.options.ingest.segmentsTopic
     for first in stride(from: 0, to: open.missing.count, by: Self.window) {
       let numbers = open.missing[first..<min(first + Self.window, open.missing.count)]

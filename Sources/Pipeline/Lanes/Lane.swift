@@ -15,6 +15,7 @@ package actor Lane {
   private let context: LaneContext
   private let clock: ClockWatch
   private let segments: SegmentRunner
+  private let schedule: Schedule
   private let fanOuts: FanOutRunner
   private let controls: FanOutControlWatch
   private let lostSegments: LostSegments
@@ -37,7 +38,8 @@ package actor Lane {
       index: index, options: options, loop: loop, producer: producer, counters: counters)
     clock = ClockWatch(context)
     segments = SegmentRunner(context, clock: clock)
-    fanOuts = FanOutRunner(context, segments)
+    schedule = Schedule(context)
+    fanOuts = FanOutRunner(context, segments, schedule)
     controls = FanOutControlWatch(context, segments)
     lostSegments = LostSegments(context)
     deadLetters = DeadLetterNotes(context)
@@ -206,6 +208,14 @@ package actor Lane {
 
   /// Adds to the statistics what they do not know yet of the dead letters.
   func countDeadLetters() async { await deadLetters.count() }
+
+  /// Releases scheduled events until the lane stops. One lane does it for the worker.
+  func startReleases() {
+    repeats(every: Schedule.interval) { lane in
+      let schedule = lane.schedule
+      lane.loop.task(on: lane) { await schedule.release() }
+    }
+  }
 
   /// Beats now and at every interval, until the lane stops. One lane does it for the worker.
   func startHeartbeat(_ beat: Heartbeat) {

@@ -32,14 +32,15 @@ package struct PageBuilder {
   /// `replies` holds for each user the members of its set, then the rules' fields (`muted` at
   /// least) and the page's. Throws what is neither a value nor another type at a key: then the page
   /// stays empty. A user with another type at a key is passed over, and returned by name: whether
-  /// that is a device, or somebody who muted the streamer, nobody can tell.
+  /// that is a device, or somebody who muted the streamer, nobody can tell. Users of other waves
+  /// are left out, and counted there.
   package func build(
     _ page: RecipientPage, users: ArraySlice<ByteSlice>, of names: ByteArena,
-    from replies: RedisReplies, judge: RecipientJudge
+    from replies: RedisReplies, judge: RecipientJudge, wave: LocalWave? = nil
   ) throws(ExpandError) -> [SkippedUser] {
     var draft = PageDraft(
       fieldCount: page.fieldNames.count, users: users.count, start: page.bytes.count)
-    let bound = try measure(users, of: names, replies, &draft)
+    let bound = try measure(users, of: names, replies, wave, &draft)
     let base = UnsafeRawPointer(names.base)
     _ = page.bytes.append(atMost: bound) { room in
       draft.room = room
@@ -48,12 +49,12 @@ package struct PageBuilder {
         let name = UnsafeRawBufferPointer(start: base + Int(user.offset), count: Int(user.count))
         add(
           name, bindings: replies[index], profile: replies[index + 1],
-          bound: picksNewest ? replies[index + 2] : nil, judge, to: &draft)
+          bound: picksNewest ? replies[index + 2] : nil, judge, wave, to: &draft)
         index += repliesAUser
       }
       return draft.used
     }
-    page.followers = users.count
+    page.followers = users.count - draft.ofOtherWaves
     page.suppressed = draft.suppressed
     page.skipped = draft.skipped
     page.unknownZones = draft.unknownZones
@@ -68,7 +69,7 @@ package struct PageBuilder {
   /// takes at most.
   private func measure(
     _ users: ArraySlice<ByteSlice>, of names: ByteArena, _ replies: RedisReplies,
-    _ draft: inout PageDraft
+    _ wave: LocalWave?, _ draft: inout PageDraft
   ) throws(ExpandError) -> Int {
     var bytes = 0
     let maximumMemberBytes = Binding.maximumMemberBytes
@@ -81,6 +82,10 @@ package struct PageBuilder {
       if bindings.kind != .array || profile.kind != .array
         || bound.map({ $0.kind != .array }) == true
       {
+        guard wave?.hasUnknown ?? true else {
+          draft.ofOtherWaves += 1
+          continue
+        }
         draft.wrongTypes.append(
           try skippedUser(names.string(user), bindings, profile, bound: bound))
         draft.skipped += 1
@@ -108,10 +113,14 @@ package struct PageBuilder {
 
   private func add(
     _ user: UnsafeRawBufferPointer, bindings: RedisReply, profile: RedisReply, bound: RedisReply?,
-    _ judge: RecipientJudge, to draft: inout PageDraft
+    _ judge: RecipientJudge, _ wave: LocalWave?, to draft: inout PageDraft
   ) {
     guard bindings.kind == .array, profile.kind == .array else { return }
     if let bound, bound.kind != .array { return }
+    if let wave, !wave.contains(zone(in: profile)) {
+      draft.ofOtherWaves += 1
+      return
+    }
     let first = draft.bindings.count
     let mark = draft.used
     bindings.forEachElement { _, _, member in
@@ -138,6 +147,11 @@ package struct PageBuilder {
     draft.recipients.append(
       RecipientPage.Recipient(user: draft.write(user), firstBinding: first, bindingCount: count))
     if let bound, count > 1 { keepNewest(from: first, bound, in: &draft) }
+  }
+
+  private func zone(in profile: RedisReply) -> UnsafeRawBufferPointer {
+    ruleFields.firstIndex(of: .timeZone).flatMap { profile[$0].bytes }
+      ?? UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
   /// Leaves the user who was added last the device that was bound last; `bound` may speak of
@@ -254,6 +268,7 @@ private struct PageDraft {
   var suppressed = SuppressionCounts()
   var skipped = 0
   var unknownZones = 0
+  var ofOtherWaves = 0
   var wrongTypes: [SkippedUser] = []
   var withheld: [RecipientPage.Withheld] = []
 

@@ -20,6 +20,8 @@ package final class SegmentReader {
   /// Nothing more of it is sent.
   private let isOver: () -> Bool
   private let streamer: [UInt8]
+  /// Whose clocks show the hour of the event; nil where that is of no interest.
+  private let wave: LocalWave?
   private let pipeline = RedisPipeline(capacity: 64 * 1024)
   private let bindingsCommand: RedisCommandTemplate
   private let profileCommand: RedisCommandTemplate
@@ -55,7 +57,6 @@ package final class SegmentReader {
     self.now = now
     self.isOver = isOver
     streamer = Array(source.segment.event.streamer.utf8)
-    let rules = options.rules.fields
     let isSmall = source.segment.isOfSmall
     self.weights = isSmall ? nil : weights
     pace = PagePace(
@@ -66,6 +67,9 @@ package final class SegmentReader {
     // out then, too: what came since has not got this event, so that the user would get nothing.
     let isFirstTry = source.segment.stragglers == nil
     mayLag = isFirstTry
+    // And whose clocks show the hour.
+    wave = isFirstTry ? LocalWave(source.segment, options.rules.localZones) : nil
+    let rules = options.rules.fields(isLocal: wave != nil)
     let picksNewest = options.rules.picksNewestDevice && isFirstTry
     builder = PageBuilder(
       topic: topic, ruleFields: rules, picksNewest: picksNewest,
@@ -99,7 +103,7 @@ package final class SegmentReader {
         let page = RecipientPage(fieldNames: fields)
         let judge = RecipientJudge(options.rules, streamer: streamer, now: now())
         var passedOver = try builder.build(
-          page, users: users, of: batch.bytes, from: replies, judge: judge)
+          page, users: users, of: batch.bytes, from: replies, judge: judge, wave: wave)
         passedOver += try await capped(page)
         for user in passedOver {
           name(user)
@@ -112,7 +116,7 @@ package final class SegmentReader {
       guard let next = try await nextBatch() else { return rest() }
       batch = next
       position = 0
-      skipped += next.skipped
+      if countsUnknown { skipped += next.skipped }
     }
   }
 
@@ -192,6 +196,7 @@ package final class SegmentReader {
   /// A user with 512 MB in a field would make every reply too large, for ever.
   private func passOver(_ user: String) {
     position += 1
+    guard countsUnknown else { return }
     skipped += 1
     if tooLarge.count < Self.maximumNamed { tooLarge.append(user) }
     name(
@@ -203,6 +208,9 @@ package final class SegmentReader {
   private func name(_ user: SkippedUser) {
     if skippedUsers.count < Self.maximumNamed { skippedUsers.append(user) }
   }
+
+  /// Of several waves of an event, one counts whom none can read.
+  private var countsUnknown: Bool { wave?.hasUnknown ?? true }
 
   private var isExpired: Bool { source.segment.event.isExpired(at: now()) }
 

@@ -17,7 +17,7 @@ struct EventDecoder {
   static let maximumFieldNameBytes = 64
   static let members: Set<String> = [
     "type", "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
-    "pushes_per_second", "audience",
+    "pushes_per_second", "audience", "send_at",
   ]
   private static let optionalMembers: Set<String> = ["type", "template", "data"]
   static let endType = "stream.ended"
@@ -46,10 +46,12 @@ struct EventDecoder {
     try add(stream, to: &fields, under: "stream")
     if object["data"] != nil { try add(group(object, "data"), to: &fields, under: "data") }
     let occurredAt = try time(object)
+    let sendAt = try object["send_at"].map(SendTimeDecoder.decode)
     return Event(
       id: id, app: app, streamer: streamerID, stream: streamID,
       template: try template(object), occurredAt: occurredAt,
-      expiresAt: occurredAt + (try expirySeconds(object)) * 1000,
+      expiresAt: (sendAt?.due.upperBound ?? occurredAt) + (try expirySeconds(object)) * 1000,
+      sendAt: sendAt,
       audience: try object["audience"].map(AudienceDecoder.decode) ?? .followers,
       pushesPerSecond: try pushesPerSecond(object), fields: fields, document: document)
   }

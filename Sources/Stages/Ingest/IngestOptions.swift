@@ -17,6 +17,8 @@ package struct IngestOptions: Sendable, Equatable {
   package var defaultExpirySeconds: Int64 = 900
   /// An event that wants to live longer is refused, in seconds. Apple stores for 30 days at most.
   package var maximumExpirySeconds: Int64 = 30 * 24 * 3600
+  /// An event that wants to be sent later than so long from now is refused.
+  package var maximumSendAhead: Duration = .seconds(7 * 24 * 3600)
   /// How far the clock of the live backend may be ahead of ours.
   var clockSkew = Event.clockSkew
 

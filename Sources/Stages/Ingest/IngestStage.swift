@@ -60,8 +60,8 @@ package struct IngestStage: Sendable {
     }
     let event = try decoder.decode(value, document: document)
     try checkKey(message, event.streamer)
-    guard isEarly(event, at: now) else { return .event(event) }
-    return .early(event, Self.early(event, now: now))
+    if let error = early(event, at: now) { return .early(event, error) }
+    return .event(event)
   }
 
   /// An event of which `document` was kept.
@@ -76,11 +76,26 @@ package struct IngestStage: Sendable {
     return try EventDecoder(options: options).decode(value, document: document)
   }
 
-  /// Whether the event says that it happened later than the live backend's clock may be ahead.
+  /// Whether the event says that it happened later than the live backend's clock may be ahead, or
+  /// wants to be sent later than events may.
   ///
   /// - Parameter now: ms since 1970 by the clock that is believed.
-  package func isEarly(_ event: Event, at now: Int64) -> Bool {
-    event.occurredAt > now + options.clockSkew.wholeMilliseconds
+  package func isEarly(_ event: Event, at now: Int64) -> Bool { early(event, at: now) != nil }
+
+  private func early(_ event: Event, at now: Int64) -> IngestError? {
+    if event.occurredAt > now + options.clockSkew.wholeMilliseconds {
+      return IngestError(
+        .occurredInFuture,
+        "occurred_at is \((event.occurredAt - now) / 1000) s ahead of this worker's clock")
+    }
+    guard let sendAt = event.sendAt,
+      sendAt.due.upperBound > now + options.maximumSendAhead.wholeMilliseconds
+    else { return nil }
+    return IngestError(
+      .badTime,
+      "send_at is \((sendAt.due.upperBound - now) / 1000) s ahead, "
+        + "\(options.maximumSendAhead.wholeMilliseconds / 1000) s are allowed "
+        + "(events.maximum_send_ahead)")
   }
 
   private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> IngestResult {
@@ -107,12 +122,6 @@ package struct IngestStage: Sendable {
       let code: IngestError.Code = error.code == .duplicateKey ? .duplicateKey : .notJSON
       throw IngestError(code, "\(error)")
     }
-  }
-
-  private static func early(_ event: Event, now: Int64) -> IngestError {
-    IngestError(
-      .occurredInFuture,
-      "occurred_at is \((event.occurredAt - now) / 1000) s ahead of this worker's clock")
   }
 
   /// The key decides the partition, and so the order of a streamer's events.

@@ -9,7 +9,7 @@ import Text
 package enum SegmentRecord {
   private static let members: Set<String> = [
     "event", "shard", "generation", "plain", "segments", "id", "parent", "stragglers", "plan",
-    "part", "named",
+    "part", "named", "wave",
   ]
   /// Another system's key with a streamer's id of at most 128 bytes in it.
   private static let maximumPlainKeyBytes = 512
@@ -27,6 +27,7 @@ package enum SegmentRecord {
     case .named: value += Array(#","named":true"#.utf8)
     case .stragglers(let list): value += StragglerRecord.members(list)
     }
+    if let wave = segment.wave { value += Array(#","wave":\#(wave)"#.utf8) }
     value += Array(#","segments":\#(segment.count)}"#.utf8)
     return (Array("\(segment.event.id)/\(segment.id)".utf8), value)
   }
@@ -59,34 +60,42 @@ package enum SegmentRecord {
       guard object["stragglers"] == nil, object["plain"] == nil, object["shard"] == nil else {
         throw IngestError(.badSegment, "a plan is no segment")
       }
-      let first = try number(object, "plan", 1...max(count - 1, 1))
+      let last = max(count * Int64(event.waveCount) - 1, 1)
+      let first = try number(object, "plan", 1...last)
       let generation =
         event.isSelective ? nil : Int(try number(object, "generation", 0...Int64(Int32.max)))
       return .plan(
         RemainingPlan(event: event, generation: generation, count: Int(count), first: Int(first)))
     }
-    return .segment(try segment(object, event, count))
+    guard event.waveCount > 1 else {
+      guard object["wave"] == nil else {
+        throw IngestError(.badSegment, "only an event for a local hour has waves")
+      }
+      return .segment(try segment(object, event, count, nil))
+    }
+    let wave = Int(try number(object, "wave", 0...Int64(event.waveCount - 1)))
+    return .segment(try segment(object, event.inWave(wave), count, wave))
   }
 
   private static func segment(
-    _ object: JSONObject, _ event: Event, _ count: Int64
+    _ object: JSONObject, _ event: Event, _ count: Int64, _ wave: Int?
   ) throws(IngestError) -> Segment {
     if object["stragglers"] != nil {
       guard object["plain"] == nil, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "stragglers are a segment without a shard and a plain set")
       }
       let list = try StragglerRecord.decode(object)
-      return Segment(event: event, slice: .stragglers(list), count: Int(count))
+      return Segment(event: event, slice: .stragglers(list), count: Int(count), wave: wave)
     }
     if event.isSelective {
       let index = try number(object, "part", 0...count - 1)
-      return Segment(event: event, slice: .part(index: Int(index)), count: Int(count))
+      return Segment(event: event, slice: .part(index: Int(index)), count: Int(count), wave: wave)
     }
     if case .users = event.audience {
       guard object["named"]?.bool == true, count == 1 else {
         throw IngestError(.badSegment, "users that an event names are one segment")
       }
-      return Segment(event: event, slice: .named, count: 1)
+      return Segment(event: event, slice: .named, count: 1, wave: wave)
     }
     if let plain = object["plain"] {
       guard let key = plain.string, isPlainKey(key) else {
@@ -97,13 +106,13 @@ package enum SegmentRecord {
       guard count == 1, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "a plain set is one segment without shard and generation")
       }
-      return Segment(event: event, slice: .plain(key: key), count: 1)
+      return Segment(event: event, slice: .plain(key: key), count: 1, wave: wave)
     }
     let shard = try number(object, "shard", 0...count - 1)
     let generation = try number(object, "generation", 0...Int64(Int32.max))
     return Segment(
       event: event, slice: .shard(index: Int(shard), generation: Int(generation)),
-      count: Int(count))
+      count: Int(count), wave: wave)
   }
 
   private static func isPlainKey(_ key: String) -> Bool {

@@ -12,7 +12,7 @@ package enum DeadPart: Sendable {
   /// Name and number of segments, as the script takes them.
   var arguments: ScriptArguments {
     switch self {
-    case .segment(let segment): ["segment": segment.id, "segments": String(segment.count)]
+    case .segment(let segment): ["segment": segment.id, "segments": String(segment.planned)]
     case .event: ["segment": "event", "segments": "0"]
     case .plan: ["segment": "plan", "segments": "0"]
     }

@@ -12,22 +12,22 @@ package struct OpenSegments: Sendable, Equatable {
   let unpublished: [Int]
   /// The names of planned segments of stragglers.
   package let stragglers: [String]
-  /// All that the event was planned with.
-  let slices: [Segment.Slice]
+  /// The names of all that the event was planned with, in all its waves.
+  let planned: [String]
   /// How many of them were brought to Kafka.
   package let published: Int
-  /// Of the streamer's followers; nil for the parts of what an expression selects.
-  package let generation: Int?
+  /// That the event was planned with.
+  package let audience: Audience
   /// The event as it came; nil where Redis does not keep it (`events.trace: none`).
   package let document: [UInt8]?
 
-  package var count: Int { slices.count }
+  package var count: Int { planned.count }
 
   /// Of all of them, for `noteLost`. Where none was brought to Kafka, the event's own record is to
   /// do that when it is read again.
   package var names: [String] {
     let isUntouched = count > 0 && unpublished.count == count
-    return stragglers + (isUntouched ? ["event"] : (missing + unpublished).map { slices[$0].id })
+    return stragglers + (isUntouched ? ["event"] : (missing + unpublished).map { planned[$0] })
   }
 }
 
@@ -43,9 +43,7 @@ extension RecordStage {
   /// Of a fan-out whose plan is not known there is nothing to say.
   package func openSegments(of fanOut: KnownFanOut) async throws(RecordError) -> OpenSegments? {
     let (id, status) = (fanOut.event, fanOut.status)
-    guard let audience = Plan.audience(status.plan, segments: String(status.segments)) else {
-      return nil
-    }
+    guard let audience = status.audience else { return nil }
     let replies = try await checkedReplies(to: [
       ["SMEMBERS", keyspace.settled(id: id)], ["HGETALL", keyspace.claims(id: id)],
       ["SMEMBERS", keyspace.stragglers(id: id)], ["GET", keyspace.document(event: id)],
@@ -55,19 +53,17 @@ extension RecordStage {
     for (segment, claim) in replies[1].dictionary ?? [:] where claim == "dropped" {
       over.insert(segment)
     }
-    var generation: Int?
-    if case .sharded(_, let known, _) = audience { generation = known }
     // The only segment of an event runs where the event is read.
     let published = status.segments > 1 ? min(status[.published], status.segments) : 0
-    let slices = audience.slices
-    let open = slices.indices.filter { !over.contains(slices[$0].id) }
+    let planned = audience.segmentIDs(waves: status.waves)
+    let open = planned.indices.filter { !over.contains(planned[$0]) }
     // Those of a plan, or an event, that is in the dead letters are known to be missing.
     let hasPlanner = !over.contains("plan") && !over.contains("event")
     return OpenSegments(
       missing: open.filter { $0 < published },
       unpublished: hasPlanner ? open.filter { $0 >= published } : [],
-      stragglers: Self.texts(replies[2]).subtracting(over).sorted(), slices: slices,
-      published: published, generation: generation, document: replies[3].bytes.map(Array.init))
+      stragglers: Self.texts(replies[2]).subtracting(over).sorted(), planned: planned,
+      published: published, audience: audience, document: replies[3].bytes.map(Array.init))
   }
 
   private static func texts(_ reply: RedisReply) -> Set<String> {

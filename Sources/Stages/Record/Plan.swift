@@ -15,7 +15,16 @@ enum Plan {
   }
 
   /// Nil for what no `text` wrote. The number of followers is not kept: 0.
-  static func audience(_ text: String, segments: String) -> Audience? {
+  /// - Parameters:
+  ///   - segments: of all waves.
+  ///   - waves: in how many the event is sent.
+  static func audience(_ text: String, segments: String, waves: Int = 1) -> Audience? {
+    guard waves > 1 else { return wave(text, segments: segments) }
+    guard let all = Int(segments), all % waves == 0 else { return nil }
+    return wave(text, segments: String(all / waves))
+  }
+
+  private static func wave(_ text: String, segments: String) -> Audience? {
     switch text {
     case "none": return segments == "0" ? Audience.none : nil
     case "named": return segments == "1" ? .named : nil

@@ -32,18 +32,22 @@ package final class RecordStage {
   /// Settles an event that was stale when it was read. Safe to repeat; the rules for duplicates
   /// are those of `open`. An event that was opened before it expired is left alone: its segments
   /// count each of their pushes.
+  /// - Parameter released: as for `open`.
   package func expire(
-    event: Event, source: String, now: Int64
+    event: Event, source: String, released: String? = nil, now: Int64
   ) async throws(RecordError) -> Expiry {
     let reply = try await run(
       RecordScripts.expire, event, now: now,
-      arguments: ["source": source, "expires_ms": String(event.expiresAt)])
+      arguments: [
+        "source": source, "released": released ?? "", "expires_ms": String(event.expiresAt),
+      ])
     let expiry: Expiry
     switch reply[0].text {
     case "early":
       throw .clocksDisagree(over: event, ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
     case "expired": expiry = .recorded
     case "begun": return .begun
+    case "waits": return .waits(try Self.due(reply[1]))
     case "finished": expiry = .alreadyRecorded
     case "duplicate": expiry = .duplicate
     default: throw .unexpected(reply.kind, from: "the script that expires an event")
@@ -84,7 +88,7 @@ package final class RecordStage {
     try await prune(segment, tally, now: now)
     let counters = Self.counters(of: tally)
     let arguments: ScriptArguments = [
-      "segment": segment.id, "segments": String(segment.count),
+      "segment": segment.id, "segments": String(segment.planned),
       "first_push_ms": String(tally.firstPushAt), "last_push_ms": String(tally.lastPushAt),
       "obstacle": tally.obstacle ?? "", "owner": owner,
       "receipt_seconds": String(Keyspace.receiptLifetimeSeconds),
@@ -165,6 +169,8 @@ package enum Expiry: Sendable, Equatable {
   case begun
   /// Another record brought the same id before: drop it.
   case duplicate
+  /// It is scheduled, and due at this time, in ms since 1970: it was put off meanwhile.
+  case waits(Int64)
 }
 
 /// The result of settling a segment.

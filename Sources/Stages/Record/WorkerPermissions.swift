@@ -18,6 +18,7 @@ package enum WorkerPermissions {
       ["HLEN", key],
       ["HGETALL", key], ["PERSIST", key], ["HDEL", key, "a", "b"], ["DEL", key],
       ["ZADD", key, "1", "a"], ["EXPIRE", key, "1"], ["ZSCORE", key, "a"], ["ZCARD", key],
+      ["ZRANGE", key, "0", "0"], ["ZREM", key, "b"],
       ["ZREMRANGEBYSCORE", key, "-inf", "+inf"], ["DEL", key],
       ["XADD", key, "*", "a", "1"], ["EXPIRE", key, "1"],
       ["XREVRANGE", key, "+", "-", "COUNT", "1"], ["DEL", key],

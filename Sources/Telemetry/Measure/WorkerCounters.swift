@@ -3,7 +3,7 @@ import Synchronization
 /// A worker's counters. Sums over its life; never go down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsDeadLettered, eventsExpired, eventsDuplicate, eventsResumed
-  case eventsStopped, eventsWithoutAudience, streamsEnded
+  case eventsStopped, eventsWithoutAudience, eventsScheduled, streamsEnded
   case segmentsSettled, segmentsAlreadySettled, segmentsUnread, claimsLost, claimsTakenOver
   case recipients, skipped, unknownZones, unknownLocales, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed
@@ -23,7 +23,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.index` too, without knowing the reasons here.
   static let maximumReasons = 64
 
-  private let counters = InlineArray<43, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<44, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
   /// Dead letters by the code of their reason, without knowing the codes here.
   package static let maximumCodes = 32

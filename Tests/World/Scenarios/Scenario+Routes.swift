@@ -104,7 +104,7 @@ extension Scenario {
         $0.streams = 200
         $0.settings = [
           .batchPushes(20), .batchBytes(40_000), .retry(.seconds(1)),
-          .straggle(after: .seconds(4), delay: .seconds(2)),
+          .straggle(after: .seconds(6), delay: .seconds(2)),
         ]
         $0.audiences = [
           ScenarioAudience(1, followers: 200, marked: [.init(every: 2, answer: "1fff")]),

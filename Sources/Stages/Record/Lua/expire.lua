@@ -1,16 +1,20 @@
 -- Settles an event that was stale when it was read. Needs `event` and what that needs, with its
--- keys and arguments. Redis' clock is asked too: a worker whose own is ahead must not expire an
--- event for everybody.
--- args: source; expires_ms: when the event expires, in ms since 1970.
--- Answers {expired}, {early, Redis' time}, {duplicate}, {finished} or {begun}.
+-- keys and arguments, and `clock` and `scheduled`. Redis' clock is asked too: a worker whose own is
+-- ahead must not expire an event for everybody.
+-- args: source; expires_ms: when the event expires, in ms since 1970; released: the record that a
+-- release repeats, or empty.
+-- Answers {expired}, {early, Redis' time}, {duplicate}, {finished}, {begun} or {waits, when a
+-- scheduled event is due}.
 local source = args.source
-local time = redis.call('TIME')
-local clock = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-if clock < tonumber(args.expires_ms) then return {'early', string.format('%.0f', clock)} end
+if now < tonumber(args.expires_ms) then return {'early', whole(now)} end
+local due = waits()
+if due then return {'waits', due} end
 local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
+if args.released ~= '' and known[2] == args.released then source = args.released end
+if begin_released('expired') then known[1] = false end
 if known[2] and known[2] ~= source then
   count_duplicate(source)
-  keep()
+  if known[1] ~= 'scheduled' then keep() end
   return {'duplicate'}
 end
 if known[1] == 'done' or known[1] == 'expired' then return {'finished'} end

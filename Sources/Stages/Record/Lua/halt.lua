@@ -3,12 +3,13 @@
 -- args: wanted: `paused`, `cancelled`, or empty to let it go on; now: in ms since 1970; reason: in
 -- words; lifetime_seconds: of the event's hash; ahead: empty, unless an event that is not there yet
 -- is stopped too.
--- Answers {what it did, the state or the halt that says so}.
+-- Answers {what it did, the state or the halt that says so}: `scheduled` of an event of which
+-- something may be sent later.
 local event, wanted = KEYS[1], args.wanted
 local problem = forbidden({{'HMGET', event, 'f'}, {'HSET', event, 'f', 'v'},
   {'HDEL', event, 'f'}, {'EXPIRE', event, '1'}})
 if problem then return problem end
-local known = redis.call('HMGET', event, 'state', 'brake')
+local known = redis.call('HMGET', event, 'state', 'brake', 'waves')
 local state, halt = known[1], known[2] or ''
 if not state and args.ahead == '' then return {'unknown', ''} end
 if halt == wanted then return {'already', halt} end
@@ -20,6 +21,7 @@ if wanted == '' then
 else
   redis.call('HSET', event, 'brake', wanted, 'brake_ms', args.now,
     'brake_why', args.reason)
-  redis.call('EXPIRE', event, args.lifetime_seconds)
+  -- One that waits for its time lives longer.
+  if state ~= 'scheduled' then redis.call('EXPIRE', event, args.lifetime_seconds) end
 end
-return {'done', halt}
+return {'done', (state == 'scheduled' or known[3]) and 'scheduled' or halt}

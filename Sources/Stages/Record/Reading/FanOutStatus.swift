@@ -1,8 +1,11 @@
 import Model
+import Text
 
 /// The hash of an event. A counter that is missing or not a number is 0.
 package struct FanOutStatus: Sendable, Equatable {
   package enum State: String, Sendable {
+    /// It waits for its `send_at`.
+    case scheduled
     case running, done, expired
     /// Nothing more is to come, and segments of it are in the dead letters.
     case incomplete
@@ -26,6 +29,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package let haltReason: String
   /// The obstacle of pushes when they became stragglers last; empty when there was none.
   package let obstacle: String
+  /// When it is, or was, to be sent; nil: as soon as it was read.
+  package let sendAt: SendTime?
   /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
   package let numbers: [String: Int]
 
@@ -43,6 +48,9 @@ package struct FanOutStatus: Sendable, Equatable {
     halt = isOver ? nil : said
     haltReason = isOver ? "" : fields["brake_why"] ?? ""
     obstacle = fields["obstacle"] ?? ""
+    let times = ["send_at_ms", "send_local_ms"].map { fields[$0].flatMap { Int64($0) } }
+      .map { $0.flatMap { Timestamp.range.contains($0) ? $0 : nil } }
+    sendAt = times[1].map { .local($0) } ?? times[0].map { .at($0) }
     numbers = fields.compactMapValues { Int($0) }
   }
 
@@ -51,21 +59,28 @@ package struct FanOutStatus: Sendable, Equatable {
     [
       ("state", state.rawValue), ("brake", halt?.rawValue ?? ""), ("brake_why", haltReason),
       ("streamer", streamer), ("template", template), ("source", source), ("obstacle", obstacle),
-    ]
+    ] + (sendAt.map { [("send_at", $0.text)] } ?? [])
   }
 
   /// Whether it reaches the followers of its streamer, in segments that one can tell.
   package var goesByFollowers: Bool {
     guard !plan.isEmpty else { return true }
-    switch Plan.audience(plan, segments: String(segments)) {
+    switch audience {
     case .sharded?, .plain?, .some(.none): return true
     case .selected?, .named?, nil: return false
     }
   }
 
+  /// The audience that it was opened with; nil where that is not known.
+  var audience: Audience? { Plan.audience(plan, segments: String(segments), waves: waves) }
+
   package subscript(_ counter: FanOutCounter) -> Int { numbers[counter.rawValue] ?? 0 }
 
   package var segments: Int { self[.segments] }
+  /// In how many waves it is sent; one, unless it is for an hour of the readers' clocks.
+  package var waves: Int { max(1, numbers["waves"] ?? 1) }
+  /// When its first wave is due, in ms since 1970; 0 where it is sent as soon as it is read.
+  package var dueAt: Int { numbers["send_at_ms"] ?? 0 }
   /// Segments that hold stragglers; they come on top of `segments`.
   package var stragglers: Int { self[.stragglers] }
   /// Segments whose records are in the dead letters.

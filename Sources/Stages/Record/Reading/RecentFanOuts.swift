@@ -17,13 +17,29 @@ extension RecordStage {
         + "those that no worker wrote")
   }
 
+  /// Fan-outs that are scheduled, the furthest ahead first, and behind them those that began last,
+  /// the latest first; of each as many as `limit`.
+  package func latestFanOuts(
+    atMost limit: Int, checksSizes: Bool = false
+  ) async throws(RecordError) -> [KnownFanOut] {
+    let scheduled = try await scheduledFanOuts(atMost: limit, checksSizes: checksSizes)
+    return try await scheduled.reversed() + recentFanOuts(atMost: limit, checksSizes: checksSizes)
+  }
+
   /// The fan-outs that began last, the latest first. Those whose hash is gone are left out.
   ///
   /// - Parameter checksSizes: leaves out those whose hash `checkSize` refuses, too.
   package func recentFanOuts(
     atMost limit: Int, checksSizes: Bool = false
   ) async throws(RecordError) -> [KnownFanOut] {
-    var events = try await begunLast(atMost: limit)
+    try await known(try await begunLast(atMost: limit), checksSizes)
+  }
+
+  /// Those whose hash is there.
+  func known(
+    _ ids: [String], _ checksSizes: Bool
+  ) async throws(RecordError) -> [KnownFanOut] {
+    var events = ids
     guard !events.isEmpty else { return [] }
     if checksSizes {
       let sizes = try await ask(ofEach: events) { ["HLEN", $0] }

@@ -42,7 +42,7 @@ extension RecordStage {
   package func outcomes(
     of user: String, event: String, _ status: FanOutStatus, segment: String
   ) async throws(RecordError) -> UserOutcomes {
-    let part = Keyspace.tracePart(of: user, segments: status.segments)
+    let part = Keyspace.tracePart(of: user, segments: status.segments / status.waves)
     let (settled, dead) = (keyspace.settled(id: event), keyspace.deadLetters(id: event))
     let parts = [segment, "event", "plan"]
     let replies = try await checkedReplies(
@@ -61,8 +61,15 @@ extension RecordStage {
   }
 
   /// In which segment of an event a user's pushes were planned; nil where it had none.
+  /// Of an event for a local hour the one in the last wave: then all waves are over.
   package func segment(of user: String, _ status: FanOutStatus) -> String? {
-    switch Plan.audience(status.plan, segments: String(status.segments)) {
+    name(of: user, status).map { name in
+      status.waves > 1 ? Segment.id(name, wave: status.waves - 1) : name
+    }
+  }
+
+  private func name(of user: String, _ status: FanOutStatus) -> String? {
+    switch status.audience {
     case .sharded(let shards, let generation, _):
       "\(generation).\(Keyspace.shard(of: user, shards: shards))"
     case .plain: "plain"

@@ -27,7 +27,12 @@ extension RecordStage {
         "ahead": isAhead ? "ahead" : "",
       ], isLasting: true)
     switch reply[0].text {
-    case "done": return .done
+    case "done":
+      // What is cancelled need not wait for its time to end.
+      if reply[1].text == FanOutStatus.State.scheduled.rawValue, halt == .cancelled {
+        try await hasten(event, to: now)
+      }
+      return .done
     case "already": return .already
     case "cancelled": return .cancelledBefore
     case "ended": return .ended(reply[1].text ?? "")

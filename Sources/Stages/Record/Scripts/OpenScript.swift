@@ -5,7 +5,7 @@ import Redis
 enum OpenScript {
   static let open = RedisScript(
     RecordScripts.event + [PackageResources.fan_out_end_lua] + ClaimScripts.rules
-      + [PackageResources.open_lua])
+      + [PackageResources.scheduled_lua, PackageResources.open_lua])
 }
 
 extension RecordStage {
@@ -15,6 +15,8 @@ extension RecordStage {
   /// comes back from the dead letters; it then goes on where that one ended.
   ///
   /// - Parameters:
+  ///   - released: the source of the record that brought a scheduled event, when this one releases
+  ///     it; it stands for that one.
   ///   - refusal: what `register` said: why a new event is not sent.
   ///   - claim: on the audience's only segment, as `claim` asks for it; the same owner may ask
   ///     again.
@@ -26,20 +28,23 @@ extension RecordStage {
   ///   opened before with another plan, in which its segment is another one.
   package func open(
     event: Event, audience: Audience, source: String, replayed: String? = nil,
-    refusal: String? = nil, claim: Claim?, lifetime: Duration, now: Int64
+    released: String? = nil, refusal: String? = nil, claim: Claim?, lifetime: Duration, now: Int64
   ) async throws(RecordError) -> (result: OpenResult, claim: ClaimResult?) {
     let reply: RedisReply
     do {
       reply = try await run(
         OpenScript.open, event, keys: [keyspace.document(event: event.id)], now: now,
         arguments: [
-          "source": source, "segments": String(audience.segmentCount),
+          "source": source, "released": released ?? "",
+          "segments": String(audience.segmentCount * event.waveCount),
+          "waves": event.waveCount > 1 ? String(event.waveCount) : "",
           "plan": Plan.text(audience), "replayed": replayed ?? "",
           "segment": claim?.segment.id ?? "", "owner": claim?.owner ?? "",
           "claim_ms": Self.milliseconds(lifetime),
           "over": event.isExpired(at: now) ? "over" : "", "refusal": refusal ?? "",
           "trace": options.trace?.rawValue ?? "",
-          "document": options.trace == nil ? "" : String(decoding: event.document, as: UTF8.self),
+          "document": options.trace == nil && event.waveCount == 1
+            ? "" : String(decoding: event.document, as: UTF8.self),
           "expires_ms": String(event.expiresAt),
         ])
     } catch {
@@ -49,6 +54,10 @@ extension RecordStage {
     }
     let opened = try opened(reply, event)
     // Should that fail, who begins to be followed at once is told a cooldown later.
+    if case .waits = opened.result {
+      try await takeBack(event, isOver: false)
+      return opened
+    }
     if case .empty = opened.result { try? await takeBack(event, isOver: true) }
     switch (opened.result, opened.claim) {
     case (.new, _), (.resumed, nil), (.resumed, .yours?), (.resumed, .claimed?),
@@ -70,8 +79,12 @@ extension RecordStage {
       return (.stopped(reason, figures), nil)
     case "duplicate": return (.duplicate, nil)
     case "finished": return (.finished, nil)
+    case "waits": return (.waits(try Self.due(reply[1])), nil)
     case "resumed":
-      guard let plan = Plan.audience(reply[1].text ?? "", segments: reply[2].text ?? "") else {
+      guard
+        let plan = Plan.audience(
+          reply[1].text ?? "", segments: reply[2].text ?? "", waves: event.waveCount)
+      else {
         throw .badContent(
           "\(keyspace.event(id: event.id)) has no usable plan (fields plan and segments): "
             + "DEL it to fan the event out again")
@@ -104,4 +117,6 @@ package enum OpenResult: Sendable, Equatable {
   case duplicate
   /// Redelivered after it was done or had expired: commit its offset.
   case finished
+  /// It is scheduled, and due at this time, in ms since 1970: it was put off meanwhile.
+  case waits(Int64)
 }

@@ -16,7 +16,10 @@ enum RecordScripts {
     PackageResources.event_keys_lua, PackageResources.event_lua,
   ]
 
-  static let expire = RedisScript(event + [PackageResources.expire_lua])
+  static let expire = RedisScript(
+    event + [
+      PackageResources.clock_lua, PackageResources.scheduled_lua, PackageResources.expire_lua,
+    ])
   static let settle = RedisScript(
     event
       + [
