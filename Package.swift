@@ -99,7 +99,7 @@ let bindings: [Target] = [
   binding("Transport", ["CLinux", "EventLoop", "Text", "Threads", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"], resources: scripts),
   binding("Kafka", ["CRdKafka", "Threads"]),
-  binding("HTTPServer", ["CLinux", "EventLoop", "Text", "TLS", "Transport"]),
+  binding("HTTPServer", ["CLinux", "EventLoop", "Text", "Threads", "TLS", "Transport"]),
   binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
 ]
