@@ -124,6 +124,7 @@ package actor Lane {
     segments.runs.stop()
     context.deliver.stop()
     await segments.claims.releaseAll()
+    await heartbeat.end()
     context.redis.close()
   }
 
