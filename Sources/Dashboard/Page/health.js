@@ -1,0 +1,127 @@
+// The fleet: what is wrong with its runbook line, workers, obstacles, today's counters, minutes.
+
+import { h } from "./dom.js";
+import {
+  bytes, chip, facts, isNumber, notice, number, runbook, span, table, time, unknown,
+} from "./text.js";
+
+// A worker writes every few seconds; older than this it is dead or cut off.
+const DEAD_MS = 15_000;
+
+const list = (value) => (Array.isArray(value) ? value.join(", ")
+  : value && typeof value === "object"
+    ? Object.entries(value).map(([name, each]) => `${name}: ${each}`).join(", ") : value);
+
+const workerColumns = [
+  { text: "Worker", phone: "wide" }, { text: "State" }, { text: "Waits for" },
+  { text: "Lag", end: true },
+  { text: "In flight", end: true }, { text: "Streams", end: true },
+  { text: "Connections", end: true }, { text: "Memory", end: true }, { text: "Last sign" }];
+
+function worker(each, now) {
+  const age = isNumber(each.beat_ms) ? now - each.beat_ms : null;
+  const isDead = age !== null && age > DEAD_MS;
+  const limits = list(each.limits);
+  const partitions = Array.isArray(each.partitions) ? each.partitions.length : each.partitions;
+  return {
+    key: each.id,
+    cells: [
+      h("div", {}, h("strong", {}, each.id), h("small", {}, each.version ?? "")),
+      h("div", {}, chip(isDead ? "incomplete" : each.ready ? "done" : "waiting",
+        isDead ? "no sign" : each.ready ? "ready" : "not ready"),
+      isNumber(partitions) ? h("small", {}, `${number(partitions)} partitions`) : null),
+      h("div", {}, list(each.waits_for) || "nothing",
+        list(each.held_routes) ? h("small", {}, "slow: ", list(each.held_routes)) : null,
+        limits ? h("small", {}, "limits: ", limits) : null),
+      number(each.lag), number(each.records_in_flight), number(each.streams),
+      number(each.connections), bytes(each.rss_bytes),
+      h("div", {}, age === null ? unknown("none") : `${span(age)} ago`,
+        Math.abs(each.clock_ahead_ms ?? 0) > 1000 ? h("small", { class: "late" },
+          `clock ${each.clock_ahead_ms > 0 ? "ahead" : "behind"} by `,
+          span(Math.abs(each.clock_ahead_ms))) : null),
+    ],
+  };
+}
+
+/** Accepted and rejected pushes of each minute of the last hour; the table beside it has them. */
+function sparkline(minutes) {
+  const highest = Math.max(1, ...minutes.map((each) => each.accepted + each.rejected));
+  const width = 600 / Math.max(60, minutes.length);
+  const column = (each, index) => {
+    const high = (80 * (each.accepted + each.rejected)) / highest;
+    const low = (80 * each.rejected) / highest;
+    const x = index * width;
+    const at = { x, width: width - 2 };
+    return [
+      h("rect", { key: `a${each.ms}`, class: "accepted", ...at, y: 80 - high, height: high - low }),
+      h("rect", { key: `r${each.ms}`, class: "rejected", ...at, y: 80 - low, height: low })];
+  };
+  return h("svg", { class: "spark", viewBox: "0 0 600 80", role: "img", preserveAspectRatio: "none",
+    "aria-label": `Pushes of each minute, at most ${number(highest)}` }, minutes.map(column));
+}
+
+const minuteColumns = [
+  { text: "Minute" }, { text: "Accepted", end: true }, { text: "Rejected", end: true }];
+
+function minutes(stats, now) {
+  const each = stats.minute ?? [];
+  if (each.length === 0) return h("p", { class: "quiet" }, "No push in the last 60 minutes.");
+  return [
+    sparkline(each),
+    h("details", {}, h("summary", {}, "As a table"), table("Pushes of each minute", minuteColumns,
+      [...each].reverse().map((minute) => ({ key: minute.ms,
+        cells: [time(minute.ms, now), number(minute.accepted), number(minute.rejected)] })), "")),
+  ];
+}
+
+const obstacleColumns = [{ text: "Obstacle" }, { text: "For" }, { text: "Runbook" }];
+
+const obstacles = (data, now, config) => table("Obstacles", obstacleColumns,
+  (data.platform_obstacles ?? []).map((each) => ({
+    key: each.text,
+    cells: [each.text, isNumber(each.since_ms) ? span(now - each.since_ms) : "–",
+      runbook(each.runbook, config) ?? ""],
+  })), "Nothing keeps pushes from being sent.");
+
+const day = (stats) => facts(Object.entries(stats.day ?? {})
+  .sort(([one], [other]) => one.localeCompare(other))
+  .map(([name, value]) => [name.replaceAll("_", " "), number(value)]));
+
+export const health = {
+  title: "Health",
+  // The health stream is always open: its alerts stand above every view.
+  usesHealth: true,
+  render({ data, now, config }) {
+    const totals = data.totals ?? {};
+    const workers = data.workers ?? [];
+    const dead = workers.filter((each) => isNumber(each.beat_ms) && now - each.beat_ms > DEAD_MS);
+    const stats = data.stats ?? {};
+    return [
+      (data.alerts ?? []).length === 0 ? notice("fine", "No alert.",
+        "None of the faults that this server can see is there now.") : null,
+      facts([
+        ["Workers with a sign", workers.length > 0
+          ? `${number(workers.length - dead.length)} of ${number(workers.length)}`
+          : unknown("no worker has written to Redis")],
+        ["Unread records (lag)", isNumber(totals.lag) ? number(totals.lag)
+          : unknown("no worker knows it")],
+        ["Streams in use", number(totals.streams)],
+        ["Connections", number(totals.connections)],
+        ["Records lost to retention", isNumber(data.records_lost) ? number(data.records_lost)
+          : unknown("not counted here")],
+      ]),
+      h("h2", {}, "Obstacles"), obstacles(data, now, config),
+      h("h2", {}, "Workers"),
+      table("Workers", workerColumns, workers.map((each) => worker(each, now)),
+        "No worker has written to Redis: is one running, with the same redis.prefix?"),
+      h("h2", {}, "Pushes of the last 60 minutes"), minutes(stats, now),
+      h("h2", {}, "Counters"), h("p", { class: "quiet" }, `Window: ${stats.window ?? "–"}.`),
+      Object.keys(stats.day ?? {}).length > 0 ? day(stats)
+        : h("p", { class: "quiet" }, "Nothing is counted yet."),
+      h("h2", {}, "Credentials"),
+      data.credentials ? facts(data.credentials.map((each) =>
+        [each.name, `${span(1000 * each.age_seconds)} old`]))
+        : h("p", { class: "quiet" }, "This server does not know them: see /metrics of a worker."),
+    ];
+  },
+};
