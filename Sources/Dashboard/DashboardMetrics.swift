@@ -9,6 +9,8 @@ package struct DashboardMetrics: Sendable, Equatable {
 
   package init() {}
 
+  package var refreshes: Int { good + failed }
+
   mutating func count(isGood: Bool) { if isGood { good += 1 } else { failed += 1 } }
 
   private static let viewerFamily = MetricFamily(

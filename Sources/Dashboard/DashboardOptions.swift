@@ -72,6 +72,8 @@ package struct TemplateSample: Sendable, Equatable {
   package let texts: [Text]
   /// Why it cannot be used, or what it lacks; nil: nothing is wrong.
   package let trouble: String?
+  /// What the devices of the occasion's user get, of each platform.
+  package var rendered: [Text] = []
 
   package init(name: String, texts: [Text], trouble: String?) {
     self.name = name

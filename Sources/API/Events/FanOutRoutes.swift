@@ -87,7 +87,7 @@ final class FanOutRoutes {
     }
   }
 
-  private static let unknown = Problem(
+  static let unknown = Problem(
     .notFound,
     "Redis knows no such event: no worker has read it yet, or it began over 7 days ago")
 

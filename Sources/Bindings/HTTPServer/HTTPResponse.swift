@@ -41,7 +41,8 @@ extension HTTPResponse {
   ///   - milliseconds: since 1970.
   func head(isLast: Bool, at milliseconds: Int64, length: Length = .known) -> [UInt8]? {
     var lines = headers.filter { !Self.ownFields.contains($0.key.lowercased()) }
-    if status != 204 { lines["Content-Type"] = contentType }
+    let isBodiless = status == 204 || status == 304
+    if !isBodiless { lines["Content-Type"] = contentType }
     let isWritable = lines.allSatisfy { name, value in
       !name.isEmpty && name.utf8.allSatisfy(ByteSet.token.contains)
         && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
@@ -51,7 +52,7 @@ extension HTTPResponse {
     var text = "HTTP/1.1 \(status) \(Self.phrase(status))\r\nDate: \(date)\r\n"
     if isLast { text += "Connection: close\r\n" }
     switch length {
-    case .known: if status != 204 { text += "Content-Length: \(body.count)\r\n" }
+    case .known: if !isBodiless { text += "Content-Length: \(body.count)\r\n" }
     case .chunked: text += "Transfer-Encoding: chunked\r\n"
     case .untilClose: break
     }

@@ -11,6 +11,10 @@ enum TemplateView {
             ("name", .string(sample.name)),
             ("locales", .array(sample.texts.map { .object(JSONObject(members(of: $0))) })),
             ("trouble", JSONValue(optional: sample.trouble)),
+            (
+              "rendered",
+              sample.rendered.first.map { .object(JSONObject(members(of: $0))) } ?? .null
+            ),
           ]))
       })
   }
