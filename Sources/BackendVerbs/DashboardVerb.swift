@@ -16,12 +16,13 @@ package enum DashboardVerb {
   package static let verb = Verb(
     "dashboard", summary: "Show fan-outs and workers in a browser, with Redis alone",
     discussion: """
-      Runs until SIGTERM, SIGINT or SIGHUP, and reads Redis once a second while somebody looks. It \
-      needs no Kafka, and writes nothing: to pause fan-outs and to send dead letters in again, open \
-      the dashboard of `fanfare api`, which is the same page. docs/operations.md explains it.
+      Runs until SIGTERM, SIGINT or SIGHUP, and reads Redis once a second while somebody looks. \
+      It needs no Kafka, and writes nothing: to pause fan-outs and to send dead letters in again, \
+      open the dashboard of `fanfare api`, which is the same page. docs/operations.md explains it.
 
-      On this machine alone it asks for no key. With api.keys_file it asks for one, and then listens \
-      on any address: with a certificate (api.tls), or behind a proxy that has one (api.plain).
+      On this machine alone it asks for no key. With api.keys_file it asks for one, and then \
+      listens on any address: with a certificate (api.tls), or behind a proxy that has one \
+      (api.plain).
       """,
     options: [address, port] + ConfigurationOptions.all + [ProcessOptions.dieWithParent],
     examples: [

@@ -246,9 +246,9 @@ extension Keyspace {
   /// itself.
   package func worker(id: String) -> String { "\(dashboardsPrefix)worker:\(id)" }
 
-  /// HASH: id of each worker → when its last heartbeat was, in ms since 1970 by its own clock; lives
-  /// `workersLifetimeSeconds` after the last. A worker that has stopped in good order is not in it,
-  /// so that one that is and beats no more has died.
+  /// HASH: id of each worker → when its last heartbeat was, in ms since 1970 by its own clock;
+  /// lives `workersLifetimeSeconds` after the last. A worker that has stopped in good order is not
+  /// in it, so that one that is and beats no more has died.
   package var workers: String { "\(dashboardsPrefix)workers" }
 
   /// STRING: what a request to the API was answered, under a digest of its idempotency key; lives

@@ -88,7 +88,8 @@ final class HeartbeatWriter {
     }
   }
 
-  /// The worker stops: dashboards need not take it for dead. A Redis that is away is not waited for.
+  /// The worker stops: dashboards need not take it for dead. Does not wait for a Redis that is
+  /// away.
   func end() async {
     isOver = true
     guard hasBeaten, lane.redis.obstacle == nil else { return }

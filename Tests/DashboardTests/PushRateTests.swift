@@ -18,7 +18,7 @@ import Testing
     #expect(rate.perSecond == 0)
   }
 
-  @Test func beginsAnewWhereTimeOrCountGoBack() {
+  @Test func beginsAgainWhereTimeOrCountGoBack() {
     var rate = PushRate()
     rate.add(0, at: 10_000)
     rate.add(900, at: 13_000)

@@ -66,8 +66,9 @@ package actor HTTPServer {
   }
 
   /// Takes nobody in any more. Requests that are here or on their way get their answers, with which
-  /// their connections end; bodies that are read while they come do not count. Streams end with their
-  /// farewells. Returns when there are none left, or after `limit`; `stop` then closes what is left.
+  /// their connections end; bodies that are read while they come do not count. Streams end with
+  /// their farewells. Returns when there are none left, or after `limit`; `stop` then closes what
+  /// is left.
   package func drain(within limit: Duration) async {
     listener?.close()
     listener = nil

@@ -3,7 +3,7 @@ import Record
 import Redis
 import Text
 
-/// What is read of single fan-outs while somebody looks at them. Confined to the loop of its client.
+/// Reads single fan-outs while somebody looks at them. Confined to the loop of its client.
 final class FanOutDetails {
   /// A segment on which a worker works.
   struct ClaimedSegment: Equatable {

@@ -8,7 +8,7 @@ struct PushRate {
   private var samples: [(at: Int64, count: Int)] = []
 
   mutating func add(_ count: Int, at now: Int64) {
-    // A clock that was set back, or a number that fell, begins anew.
+    // A clock that was set back, or a number that fell, begins again.
     if let last = samples.last, now < last.at || count < last.count { samples = [] }
     // The oldest within the window, and none beyond it.
     samples.removeAll { $0.at < now - Self.windowMilliseconds }

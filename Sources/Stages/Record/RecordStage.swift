@@ -214,7 +214,8 @@ extension RecordStage {
 
 extension RecordStage {
   /// Writes the fields of `ff:worker:<id>` for dashboards, which vanish when the worker beats no
-  /// more, and that it lives into `ff:workers`. Returns the instance whose fields these took the place of: nil for the first beat.
+  /// more, and the time into `ff:workers`. Returns the instance whose fields these took the place
+  /// of: nil for the first beat.
   @discardableResult
   package func heartbeat(
     worker: String, instance: String, _ fields: [(name: String, value: String)], now: Int64
