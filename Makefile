@@ -192,6 +192,11 @@ test-judges: ## Others' libraries that judge what goes to FCM and to browsers: c
 	$(call say,"Trying examples/web in Chromium")
 	exec Tests/Web/run $(ARGS)
 
+.PHONY: test-dashboard
+test-dashboard: ## The dashboard's page in Chromium against a mock server (ARGS='--only WORD', --url of a real server)
+	@$(call install,ca-certificates python3 python3-venv chromium,python3 chromium)
+	exec Tests/Web/dashboard/run $(ARGS)
+
 .PHONY: test-drill
 test-drill: ## Break one thing at a time beside Prometheus: who is told what, how soon? (ARGS='--only NAME', --list)
 	@$(call install,$(run_packages) prometheus,redis-server prometheus curl java)

@@ -30,6 +30,7 @@ let live = null;
 // While the display is held: what it shows, and how much has come since.
 let held = null;
 let alertsKnown = new Set();
+let isLost = false;
 
 const healthStream = new Live("/v1/live/health", streamChanged);
 
@@ -98,8 +99,14 @@ function open() {
 
 function streamChanged(stream, what) {
   if (what === "state" && held && stream === live) held.passed += 1;
-  if (what === "lost") say("The connection is lost. The page connects again by itself.");
-  if (what === "connected" && stream === live) say("Connected.");
+  if (what === "lost" && stream === live) {
+    isLost = true;
+    say("The connection is lost. The page connects again by itself.");
+  }
+  if (what === "connected" && stream === live && isLost) {
+    isLost = false;
+    say("Connected again.");
+  }
   if (stream.refusal?.status === 401) askForKey();
   if (stream === healthStream) sayNewAlerts();
 }
@@ -122,11 +129,14 @@ function connectAgain() {
   redraw();
 }
 
+/** What stays the same of an alert while its numbers change. */
+const nameOf = (alert) => alert.name ?? alert.what.replace(/\d[\d,.]*/g, "#");
+
 function sayNewAlerts() {
-  const now = new Set((healthStream.data?.alerts ?? []).map((each) => each.what));
-  const new_ = [...now].filter((each) => !alertsKnown.has(each));
-  if (new_.length > 0) say(`New alert: ${new_.join(", ")}.`);
-  alertsKnown = now;
+  const now = healthStream.data?.alerts ?? [];
+  const new_ = now.filter((each) => !alertsKnown.has(nameOf(each)));
+  if (new_.length > 0) say(`New alert: ${new_.map((each) => each.what).join(", ")}.`);
+  alertsKnown = new Set(now.map(nameOf));
 }
 
 const context = () => ({
@@ -166,6 +176,7 @@ function dataState() {
   const age = live.age === null ? "no data yet" : `data ${roughSpan(live.age)} old`;
   if (live.phase === "refused") return ["stale", live.refusal.status === 401
     ? `${age}, needs a key` : `${age}, refused`];
+  if (live.phase === "once") return ["asked", `read ${roughSpan(live.age)} ago`];
   if (live.phase === "waiting") {
     const left = Math.max(0, live.retryAt - performance.now());
     return ["stale", `not connected, ${age}, next try in ${roughSpan(left)}`];
@@ -208,7 +219,7 @@ function notices() {
   const config = server.config;
   return [
     data?.trouble ? notice("bad", "Stale:", data.trouble) : null,
-    phase === "refused" && refusal.status !== 404 ? notice("bad",
+    phase === "refused" && [401, 403].includes(refusal.status) ? notice("bad",
       refusal.status === 403 ? "This key may not see this." : "No access.",
       refusal.status === 403 ? refusal.detail : "The server asks for a key.", " ",
       h("button", { type: "button", onclick: askForKey }, "Give a key")) : null,
@@ -224,7 +235,7 @@ function notices() {
 
 /** What is wrong, above every view. */
 const alerts = (list, now) => h("section", { class: "alerts", "aria-label": "Alerts" },
-  list.map((each) => h("div", { class: "notice bad", key: each.what },
+  list.map((each) => h("div", { class: "notice bad", key: nameOf(each) },
     h("strong", {}, each.what),
     isNumber(each.since_ms) ? ` for ${span(now - each.since_ms)} ` : " ",
     runbook(each.runbook, server.config))));
@@ -235,8 +246,10 @@ function main() {
   const back = view.parent ? h("a", { class: "back", href: `#/${view.parent}` },
     `All ${titles[view.parent].toLowerCase()}`) : null;
   if (!live || it.data) return [back, heading, h("div", { key: location.hash }, view.render(it))];
-  if (live.refusal?.status === 404) return [back, heading, h("p", {}, view.missing
-    ?? "This server has no such view: it is older than this page.")];
+  if (live.phase === "refused" && ![401, 403].includes(live.refusal.status)) {
+    return [back, heading, h("p", {}, view.missing ?? acts.words(live.refusal)),
+      view.missing ? null : h("a", { href: `#/${route.name}` }, "Begin again")];
+  }
   return [back, heading, h("p", {}, live.phase === "connecting" ? "Reading…" : "No data yet.")];
 }
 

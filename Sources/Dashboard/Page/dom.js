@@ -44,6 +44,8 @@ function reconcile(parent, wanted) {
     const key = description.key ?? null;
     const old = key === null ? unnamed[position++] : named.get(key);
     if (!old || !fits(old, description)) return create(description, parent);
+    // A second child of the same key is made again.
+    named.delete(key);
     update(old, description);
     return old;
   });

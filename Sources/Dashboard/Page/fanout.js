@@ -105,7 +105,7 @@ export const fanOut = {
           h("span", {}, hasEnded(data)
             ? `${number(data.accepted)} of ${number(settledPushes(data))} pushes accepted`
             : progress(data)),
-          h("small", {}, "since the start of this fan-out")),
+          h("small", {}, "pushes since the start of this fan-out")),
         haltButtons(data)),
       numbers(data, now),
       h("h2", {}, "From followers to accepted"),
@@ -115,7 +115,8 @@ export const fanOut = {
         h("a", { href: explain }, "Why did one user get nothing?")),
       outcomes(data),
       hasEnded(data) ? null : [h("h2", {}, "Slowest segments"),
-        segments(data.slowest_segments ?? [], now)],
+        data.slowest_segments ? segments(data.slowest_segments, now)
+          : h("p", { class: "quiet" }, "Redis did not answer for all of them.")],
       h("h2", {}, "Texts"),
       data.texts ? texts(data.texts, data.document?.app)
         : h("p", { class: "quiet" }, "This server has no templates, so that it cannot render "

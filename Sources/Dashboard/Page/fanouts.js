@@ -3,8 +3,8 @@
 import { canAct, haltButton } from "./acts.js";
 import { h, redraw } from "./dom.js";
 import {
-  bar, chip, count, facts, field, isNumber, number, percent, rate, roughSpan, row, span, table, time,
-  unknown,
+  bar, chip, count, facts, field, isNumber, number, percent, rate, roughSpan, row, span, table,
+  time, unknown,
 } from "./text.js";
 
 const ENDED = new Set(["done", "expired", "cancelled", "incomplete"]);
@@ -29,11 +29,11 @@ export const outcomeBar = (fanOut) => bar(
   ["accepted", "rejected", "expired", "cancelled", "suppressed"]
     .map((name) => [name, fanOut[name]]));
 
-/** "812,400 of 1,200,000 pushes", as far as it is known. */
+/** "812,400 of 1,200,000", pushes, as far as it is known. */
 export function progress(fanOut) {
   const settled = settledPushes(fanOut);
   if (isNumber(fanOut.expected_pushes)) {
-    return `${number(settled)} of ${number(fanOut.expected_pushes)} pushes`;
+    return `${number(settled)} of ${number(fanOut.expected_pushes)}`;
   }
   if (!isNumber(fanOut.segments) || fanOut.segments === 0) return unknown("not planned yet");
   return `${number(settled)} pushes · ${number(fanOut.settled)} of `
@@ -71,7 +71,7 @@ export const isLate = (fanOut, now) => !hasEnded(fanOut) && isNumber(fanOut.expi
 export function firstPush(fanOut, now) {
   if (!isNumber(fanOut.first_push_ms)) return unknown("no push yet");
   return isNumber(fanOut.started_ms)
-    ? `${span(fanOut.first_push_ms - fanOut.started_ms)} after the start`
+    ? `first after ${span(fanOut.first_push_ms - fanOut.started_ms)}`
     : time(fanOut.first_push_ms, now);
 }
 
@@ -97,17 +97,21 @@ const runningColumns = [
   { text: "Time", phone: "half" }, { text: "First and last push" },
   { text: "Acts", phone: "wide" }];
 
+/** What the bar shows, in numbers. */
+const parts = (fanOut) => [
+  `${number(fanOut.accepted)} accepted`,
+  ...["rejected", "expired", "cancelled", "suppressed"].filter((each) => fanOut[each] > 0)
+    .map((each) => `${number(fanOut[each])} ${each}`),
+  fanOut.waiting > 0 ? `${number(fanOut.waiting)} wait` : null,
+  fanOut.dead_lettered > 0 ? count(fanOut.dead_lettered, "dead letter", "dead letters") : null,
+].filter(Boolean).join(" · ");
+
 function runningRow(fanOut, now) {
-  const losses = ["rejected", "expired", "cancelled", "suppressed"]
-    .filter((each) => fanOut[each] > 0).map((each) => `${number(fanOut[each])} ${each}`);
   return row(runningColumns, fanOut.event, [
     name(fanOut),
     h("div", {}, chip(fanOut.state), why(fanOut, now)),
     h("div", { class: "progress" }, outcomeBar(fanOut), h("span", {}, progress(fanOut)),
-      fanOut.segments > 0 ? h("small", {}, `${number(fanOut.accepted)} accepted`, losses.map((each) => ` · ${each}`),
-        fanOut.waiting > 0 ? ` · ${number(fanOut.waiting)} wait` : null,
-        fanOut.dead_lettered > 0 ? ` · ${count(fanOut.dead_lettered, "dead letter",
-          "dead letters")}` : null) : null),
+      fanOut.segments > 0 ? h("small", {}, parts(fanOut)) : null),
     isNumber(fanOut.rate) ? h("span", {}, rate(fanOut.rate)) : unknown("too early"),
     h("div", {}, h("span", {}, timeLeft(fanOut)), h("small", {
       class: isLate(fanOut, now) ? "late" : null },
@@ -167,8 +171,8 @@ function summary(data, now) {
     ["Pushes, last 10 s", rates.length > 0 ? rate(rates.reduce((sum, each) => sum + each, 0))
       : unknown(running.length > 0 ? "no rate yet" : "nothing runs")],
     ["Oldest unsent event", isNumber(data.oldest_unsent_ms)
-      ? span(now - data.oldest_unsent_ms) : unknown("none waits")],
-    ["Too late for their expiry", running.length > 0 ? number(late) : unknown("nothing runs")],
+      ? span(data.oldest_unsent_ms) : unknown("none waits")],
+    ["Will miss their expiry", running.length > 0 ? number(late) : unknown("nothing runs")],
   ]);
 }
 

@@ -107,6 +107,8 @@ export const health = {
           : unknown("no worker knows it")],
         ["Streams in use", number(totals.streams)],
         ["Connections", number(totals.connections)],
+        ["Redis memory used", isNumber(data.redis_memory)
+          ? `${number(data.redis_memory)} %` : null],
         ["Records lost to retention", isNumber(data.records_lost) ? number(data.records_lost)
           : unknown("not counted here")],
       ]),

@@ -65,12 +65,15 @@ function result(word, answer) {
   const done = word === "replay" ? `${number(answer.replayed)} replayed`
     : `${number(answer.dropped ?? answer.replayed)} dropped`;
   return `${done}, ${number(answer.skipped ?? 0)} skipped`
-    + `${skipped.length > 0 ? `: ${skipped.join(", ")}` : ""}.`;
+    + `${skipped.length > 0 ? `: ${skipped.join(", ")}` : ""}.`
+    + (answer.stopped ? " The time was over before the rest: search again and go on." : "");
 }
 
-const dryRun = (answer) => facts([
+const dryRun = (answer) => h("div", {}, facts([
   ["Fit today's rules", number(answer.fits)], ["Expired", number(answer.expired)],
-  ["Already replayed or dropped", number(answer.already)], ["Refused", number(answer.refused)]]);
+  ["Already replayed or dropped", number(answer.already)], ["Refused", number(answer.refused)]]),
+h("ul", { class: "plain" }, (answer.reasons ?? []).slice(0, 10).map((each, index) =>
+  h("li", { key: index }, h("strong", {}, number(each.count)), ` ${each.why}`))));
 
 /** A button that replays or drops: a dry run first, then the reason, then the act. */
 function actButton(word, chosen, many, what, again) {
@@ -223,7 +226,13 @@ function one(data, now) {
   const again = () => letter.ask(`/v1/dead-letters/${encodeURIComponent(data.letter)}`);
   const chosen = { letters: [data.letter] };
   const what = `letter ${data.letter}`;
-  const isText = data.encoding !== "hex";
+  // Records of stragglers name devices: the page shows no token, whatever the key may see.
+  const isHidden = data.value_withheld || data.value == null || /stragglers/.test(data.topic);
+  const isText = data.value_is_text !== false;
+  const correct = () => {
+    correction = pretty(data.value);
+    redraw();
+  };
   return [
     h("div", { class: "lead" }, stateChip(data), isNumber(data.state_at_ms)
       ? h("small", {}, " ", time(data.state_at_ms, now)) : null,
@@ -231,10 +240,9 @@ function one(data, now) {
     data.preview ? h("p", {}, h("strong", {}, data.preview.fits
       ? "It fits today's rules." : "It does not fit today's rules."), " ", data.preview.why) : null,
     canAct() ? h("div", { class: "acts" }, actButton("replay", chosen, 1, what, again),
-      isText ? h("button", { type: "button", key: "correct", onclick: () => {
-        correction = pretty(data.value);
-        redraw();
-      } }, "Correct a copy…") : null,
+      isText && !isHidden && !data.value_is_cut
+        ? h("button", { type: "button", key: "correct", onclick: correct }, "Correct a copy…")
+        : null,
       actButton("drop", chosen, 1, what, again)) : null),
     facts([
       ["Topic", data.topic], ["Event", data.event ? h("a", {
@@ -243,7 +251,10 @@ function one(data, now) {
       ["Streamer", data.streamer], ["At", time(data.at_ms, now)], ["Size", bytes(data.bytes)]]),
     correction === null ? null : corrected(data),
     h("h2", {}, "Value"),
-    h("pre", { tabindex: "0" }, isText ? pretty(data.value ?? "") : data.value),
+    isHidden ? h("p", { class: "quiet" }, "It is not shown: it may name devices. See "
+      + `fanfare dlq show ${data.letter}.`)
+      : h("pre", { tabindex: "0" }, isText ? pretty(data.value) : data.value),
+    data.value_is_cut && !isHidden ? h("p", { class: "quiet" }, "Only its beginning.") : null,
     h("h2", {}, "Headers"),
     table("Headers", headerColumns, Object.entries(data.headers ?? {}).map(([name, value]) =>
       ({ key: name, cells: [h("code", {}, name), h("bdi", { class: "lines" }, value)] })),

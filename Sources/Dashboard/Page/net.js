@@ -18,7 +18,7 @@ export const useKey = (text) => sessionStorage.setItem(KEY, text);
 export const forgetKey = () => sessionStorage.removeItem(KEY);
 
 /** An answer other than 2xx, or none: `status` is 0 then. */
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(status, title, detail) {
     super(detail || title);
     this.status = status;
@@ -78,7 +78,8 @@ export class Live {
     this.path = path;
     this.on = on;
     this.data = null;
-    // connecting, live, waiting (until `retryAt`) or refused (`refusal` says why).
+    // connecting, live, once (it is no stream), waiting (until `retryAt`), or refused (`refusal`
+    // says why).
     this.phase = "connecting";
     this.refusal = null;
     this.tries = 0;
@@ -101,7 +102,7 @@ export class Live {
   }
 
   retryNow() {
-    if (this.stopped || this.phase === "live") return;
+    if (this.stopped || this.phase === "live" || this.phase === "once") return;
     clearTimeout(this.timer);
     this.abort?.abort();
     this.connect();
@@ -127,11 +128,22 @@ export class Live {
       if (this.stopped || this.abort !== abort) return;
       const answer = await request(this.path, {
         headers: { accept: "text/event-stream" }, signal: abort.signal });
+      if (!answer.headers.get("content-type")?.startsWith("text/event-stream")) {
+        return await this.receiveOnce(answer);
+      }
       await this.read(answer.body.getReader(), abort);
       this.lost(abort, new Refusal(0, "The server closed the connection", ""));
     } catch (error) {
       this.lost(abort, error);
     }
+  }
+
+  /** Takes the answer of a view that the server does not stream. */
+  async receiveOnce(answer) {
+    const data = await answer.json();
+    clearTimeout(this.timer);
+    this.receive(data);
+    this.phase = "once";
   }
 
   async read(reader, abort) {
@@ -187,7 +199,8 @@ export class Live {
     const wasLive = this.phase === "live";
     this.refusal = error instanceof Refusal
       ? error : new Refusal(0, "The connection was lost", "");
-    if ([401, 403, 404].includes(this.refusal.status)) {
+    const { status } = this.refusal;
+    if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
       this.phase = "refused";
     } else {
       const pause = PAUSES[Math.min(this.tries, PAUSES.length - 1)] * (0.8 + 0.4 * Math.random());

@@ -34,18 +34,18 @@ export const rate = (value) => {
 export function span(milliseconds) {
   if (!isNumber(milliseconds)) return "–";
   const seconds = Math.max(0, milliseconds) / 1000;
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 10) return `${seconds.toFixed(1).replace(".0", "")} s`;
-  if (seconds < 120) return `${Math.floor(seconds)} s`;
+  if (seconds < 1) return `${Math.round(seconds * 1000)}\u00a0ms`;
+  if (seconds < 10) return `${seconds.toFixed(1).replace(".0", "")}\u00a0s`;
+  if (seconds < 120) return `${Math.floor(seconds)}\u00a0s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  if (minutes < 2880) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  return `${Math.floor(minutes / 1440)} d`;
+  if (minutes < 60) return `${minutes}\u00a0min`;
+  if (minutes < 2880) return `${Math.floor(minutes / 60)}\u00a0h ${minutes % 60}\u00a0min`;
+  return `${Math.floor(minutes / 1440)}\u00a0d`;
 }
 
 /** As `span`, in whole seconds, for what is counted each second. */
-export const roughSpan = (milliseconds) =>
-  milliseconds < 10_000 ? `${Math.max(0, Math.floor(milliseconds / 1000))} s` : span(milliseconds);
+export const roughSpan = (milliseconds) => span(milliseconds < 10_000
+  ? 1000 * Math.floor(milliseconds / 1000) : milliseconds).replace(/^0\u00a0ms/, "0\u00a0s");
 
 /** The time of day; with its date when that is another day. */
 export function clock(milliseconds, now) {
@@ -132,7 +132,8 @@ export const notice = (kind, title, text, ...more) =>
 export function phone(app, locale, title, body) {
   return h("div", { class: "phone", lang: locale || null },
     h("span", { class: "phone-app" }, app || "Your app", h("span", {}, "now")),
-    h("strong", { dir: "auto" }, title || "(no title)"), h("span", { dir: "auto" }, body || ""));
+    title ? h("strong", { dir: "auto" }, title) : null,
+    h("span", { dir: "auto" }, body || (title ? "" : "(no text)")));
 }
 
 /** Bytes of a payload against its limit. */

@@ -174,7 +174,8 @@ class Handler(BaseHTTPRequestHandler):
             if not url.path.startswith("/v1/"):
                 return self.file(url.path)
             key = self.key()
-            if url.path.startswith("/v1/live/") and "event-stream" in self.headers["accept"]:
+            is_live = url.path.startswith("/v1/live/") and not query.get("user")
+            if is_live and "event-stream" in self.headers["accept"]:
                 return self.stream(url.path, query)
             self.json(200, self.respond(url.path, query, body, key))
         except Answer as answer:

@@ -62,7 +62,7 @@ def first_fan_outs():
 
 def advance(each, seconds):
     """Lets a running fan-out go on."""
-    if each["state"] != "running":
+    if each["state"] != "running" or each["expected_pushes"] is None:
         return
     done = sum(each[name] for name in OUTCOMES)
     step = min(int(PUSH_RATE * seconds), each["expected_pushes"] - done)
@@ -182,6 +182,7 @@ def letter_detail(each):
         **each, "headers": {"fanfare-error-code": each["code"], "fanfare-error": each["reason"]},
         "value": '{"id":"live-1","app":"com.example.live","streamer":{"id":7},"stream":{"id":"a"},'
                  '"occurred_at":"2026-11-28T20:00:00Z"}',
+        "value_is_text": True, "value_is_cut": False,
         "preview": {"fits": False, "why": "streamer.id is a number, not a string."}}
 
 
