@@ -181,7 +181,8 @@ let rooms: [Target] = [
   room(
     "API",
     [
-      "Dashboard", "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
+      "Dashboard", "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace",
+      "Model",
       "Record", "Redis", "Rules", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
     ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
@@ -234,7 +235,8 @@ let rooms: [Target] = [
     [
       "APNs",
       "API", "Dashboard", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka",
-      "Keyspace", "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "Settings",
+      "Keyspace", "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
+      "Settings",
       "SingleRequests", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
       "Transport", "Versions", "WebPush", "YAML",
     ]),

@@ -15,7 +15,7 @@ import Testing
       #expect(response.status == 200 && response.canBeSent)
       bytes += response.body.count
     }
-    #expect(bytes < 100_000)
+    #expect(bytes < 100 << 10)
     #expect(DashboardPage.response(to: "other.js", known: nil) == nil)
   }
 
