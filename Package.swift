@@ -99,7 +99,7 @@ let bindings: [Target] = [
   binding("Transport", ["CLinux", "EventLoop", "Text", "Threads", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"], resources: scripts),
   binding("Kafka", ["CRdKafka", "Threads"]),
-  binding("HTTPServer", ["CLinux", "EventLoop", "Text", "TLS", "Transport"]),
+  binding("HTTPServer", ["CLinux", "EventLoop", "Text", "Threads", "TLS", "Transport"]),
   binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
 ]
@@ -173,9 +173,16 @@ let rooms: [Target] = [
     ]),
   room("SimulatorSupport", ["EventLoop", "HTTP2", "JSON", "Text", "TLS"]),
   room(
+    "Dashboard",
+    [
+      "EventLoop", "HTTPServer", "JSON", "Keyspace", "Model", "Record", "Redis", "Telemetry",
+      "Text",
+    ], resources: [.embedInCode("Page")]),
+  room(
     "API",
     [
-      "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
+      "Dashboard", "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace",
+      "Model",
       "Record", "Redis", "Rules", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
     ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
@@ -227,8 +234,9 @@ let rooms: [Target] = [
     "Assembly",
     [
       "APNs",
-      "API", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka", "Keyspace",
-      "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "Settings",
+      "API", "Dashboard", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka",
+      "Keyspace", "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
+      "Settings",
       "SingleRequests", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
       "Transport", "Versions", "WebPush", "YAML",
     ]),
@@ -388,6 +396,12 @@ let testTargets: [Target] = [
     "MemoryKafkaTests",
     ["Fixtures", "Kafka", "MemoryKafka", "ServerProcesses", "Text"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Text", "Threads", "TLS"]),
+  tests(
+    "DashboardTests",
+    [
+      "Checkout", "Dashboard", "Fixtures", "HTTPServer", "JSON", "Keyspace", "Redis", "Text",
+      "Threads",
+    ]),
   tests(
     "APITests",
     [

@@ -1,3 +1,4 @@
+import Dashboard
 import Telemetry
 
 /// Requests that one API thread has answered, or all threads together. There is one series per
@@ -20,6 +21,8 @@ struct APIMetrics: Sendable {
   private var durations: [String: [String: Histogram]] = [:]
   /// Rows of imports that have ended.
   var imported: (taken: Int, refused: Int) = (0, 0)
+  /// Of the dashboard, of which there is one for all threads.
+  var dashboard = DashboardMetrics()
   /// Audit lines: those that standard output took, those that it did not, and those that were not
   /// written because too many requests were refused.
   var audited: (written: Int, dropped: Int, withheld: Int) = (0, 0, 0)
@@ -52,7 +55,8 @@ struct APIMetrics: Sendable {
       + "Withheld: there were too many refusals.", labels: ["result"])
 
   /// In the order of the text.
-  static let all = [requests, times, importedRows, auditLines] + APIProcessMetrics.all
+  static let all =
+    [requests, times, importedRows, auditLines] + DashboardMetrics.all + APIProcessMetrics.all
 
   var text: PrometheusText {
     var text = PrometheusText()
@@ -79,6 +83,7 @@ struct APIMetrics: Sendable {
         (["written"], Double(audited.written)), (["dropped"], Double(audited.dropped)),
         (["withheld"], Double(audited.withheld)),
       ])
+    dashboard.append(to: &text)
     return text
   }
 }

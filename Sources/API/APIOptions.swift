@@ -1,3 +1,4 @@
+import Dashboard
 import HTTPServer
 import Ingest
 import Kafka
@@ -9,6 +10,14 @@ import Traces
 
 /// The settings of an API. Nothing connects before `start`.
 package struct APIOptions: Sendable {
+  /// What such a process is for.
+  package enum Mode: Sendable {
+    case api
+    /// The dashboard alone, with Redis alone: nothing is written, and Kafka is not needed.
+    case dashboard(needsKey: Bool)
+  }
+
+  package var mode = Mode.api
   package var http: HTTPServerOptions
   package var redis: RedisOptions
   package var kafka: KafkaOptions
@@ -27,6 +36,8 @@ package struct APIOptions: Sendable {
   package var requestsPerSecond: Int
   /// Why workers would have no such template; nil when they have it, or when nobody knows.
   package var templateProblem: @Sendable (_ template: String) -> String?
+  /// The templates of this process as readers would see them; nil: it has none.
+  package var templateSamples: TemplateSamples?
   /// Versions that the process reports: its own, and those of the libraries in use by name.
   package var version = ""
   package var libraries: [String: String] = [:]
@@ -57,6 +68,13 @@ package struct APIOptions: Sendable {
     self.wallClock = wallClock
     trace = TraceOptions(keyspace: keyspace, ingest: ingest, plainSetKey: plainSetKey)
   }
+}
+
+extension APIOptions {
+  var isReadOnly: Bool { if case .dashboard = mode { true } else { false } }
+
+  /// Whoever reaches it may look: it listens on the loopback interface alone.
+  var needsKey: Bool { if case .dashboard(let needsKey) = mode { needsKey } else { true } }
 }
 
 /// Limits on imports.

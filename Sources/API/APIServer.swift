@@ -21,10 +21,12 @@ package final class APIServer: Sendable {
   private let libraries: [String: String]
   /// How long what was asked may take when the server stops.
   private let drainLimit: Duration
+  private let isReadOnly: Bool
 
   package init(_ options: APIOptions) {
     drainLimit = options.http.exchangeTimeout
     audit = options.audit
+    isReadOnly = options.isReadOnly
     log = options.log
     version = options.version
     libraries = options.libraries
@@ -46,6 +48,9 @@ package final class APIServer: Sendable {
     }
   }
 
+  /// Of all threads together; each keeps half of its connections for requests, at least.
+  static let maximumStreams = 64
+
   /// All together are given what one alone would be.
   private static func http(
     of index: Int, in count: Int, _ options: APIOptions
@@ -54,8 +59,9 @@ package final class APIServer: Sendable {
     // Each route has a bound of its own.
     http.maximumBodyBytes = max(
       APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes)
-    guard count > 1 else { return http }
     let connections = http.maximumConnections
+    http.maximumStreams = max(1, min(maximumStreams, connections / 2) / count)
+    guard count > 1 else { return http }
     http.maximumConnections = connections / count + (index < connections % count ? 1 : 0)
     http.maximumBodiesBytes = http.maximumBodiesBytes.map { $0 / count }
     http.sharesPort = true
@@ -66,7 +72,7 @@ package final class APIServer: Sendable {
   package func start() async throws(HTTPServerError) -> Int {
     await shared.start()
     for thread in threads { await thread.service.start() }
-    await threads[0].service.namePermissions()
+    if !isReadOnly { await threads[0].service.namePermissions() }
     do throws(HTTPServerError) {
       let port = try await threads[0].server.start()
       for thread in threads.dropFirst() { _ = try await thread.server.start(at: port) }
@@ -104,10 +110,13 @@ package final class APIServer: Sendable {
   /// Returns when every thread has done something.
   package func tick() async {
     for thread in threads { await thread.loop.answers() }
+    await shared.dashboard.tick()
   }
 
   /// Of all threads: what is wrong with one of them is wrong; and of Kafka, which they share.
-  package func health() async -> [HealthPart] { await healthOfThreads() + [await shared.health()] }
+  package func health() async -> [HealthPart] {
+    await healthOfThreads() + [await shared.health()].compactMap(\.self)
+  }
 
   private func healthOfThreads() async -> [HealthPart] {
     // Side by side: each may wait for a Redis that says nothing.
@@ -128,6 +137,7 @@ package final class APIServer: Sendable {
         shared.refused.withLock { $0.withheld }
       )
     }
+    sum.dashboard = await shared.dashboard.metrics
     var text = sum.text
     APIProcessMetrics.append(
       await health(), version: version, log: log.statistics, libraries: libraries, to: &text)

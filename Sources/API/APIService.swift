@@ -18,6 +18,8 @@ package actor APIService {
   private let imports: ImportJobs
   private var keys: APIKeyRing
   private var router = APIRouter([])
+  /// Routes for programs; the router also has those of the dashboard's page.
+  private var documented: [APIRoute] = []
   private var redis: RedisClient?
   private var answers: IdempotentAnswers?
   private var metrics = APIMetrics()
@@ -63,11 +65,14 @@ package actor APIService {
     let tags = TagRoutes(registry: registry, tags: tagLists)
     let traces = TraceRoutes(
       record: record, reader: TraceReader(redis: redis, options: options.trace), now: now)
-    router = APIRouter(
-      DeviceRoutes(registry: registry, rules: options.subscriptions, now: now).routes + users.routes
-        + tags.routes
-        + door.routes + fanOuts.routes + traces.routes
-        + ImportRoutes(jobs: imports, options: options).routes + [OpenAPI.route])
+    let live = DashboardRoutes(
+      dashboard: shared.dashboard, registry: registry, redis: redis, keyspace: options.keyspace)
+    let devices = DeviceRoutes(registry: registry, rules: options.subscriptions, now: now)
+    documented =
+      devices.routes + users.routes + tags.routes + door.routes + fanOuts.routes + traces.routes
+      + ImportRoutes(jobs: imports, options: options).routes + live.routes + [OpenAPI.route]
+    if options.isReadOnly { documented = documented.filter { !$0.isChange } }
+    router = APIRouter(documented + live.pages)
   }
 
   /// Names once, when Redis has answered, every command that its user may not use: an API of a
@@ -107,8 +112,10 @@ package actor APIService {
 
   func health() async -> [HealthPart] {
     let trouble = await redis?.trouble
+    let ofRedis = HealthPart("redis", trouble: redis == nil ? "it does not answer" : trouble)
+    guard options.needsKey else { return [ofRedis] }
     return [
-      HealthPart("redis", trouble: redis == nil ? "it does not answer" : trouble),
+      ofRedis,
       HealthPart("keys", trouble: keys.keys.isEmpty ? "there is no key: nobody may ask" : nil),
     ]
   }
@@ -122,7 +129,7 @@ package actor APIService {
   }
 
   var patterns: [(method: String, pattern: String, scope: APIScope?)] {
-    router.routes.map { ($0.method, $0.pattern, $0.scope) }
+    documented.map { ($0.method, $0.pattern, $0.scope) }
   }
 }
 
@@ -191,6 +198,10 @@ extension APIService {
     of request: HTTPRequest, for route: APIRoute, _ names: [String: String], _ id: String
   ) throws(Problem) -> APIKey {
     guard let scope = route.scope else { return Self.anybody }
+    guard options.needsKey else {
+      try Self.checkHost(request)
+      return Self.anybody
+    }
     let now = loop.clock
     guard let key = Self.shown(request).flatMap({ keys.key(shown: $0) }) else {
       var headers = ["WWW-Authenticate": "Bearer realm=\"fanfare\""]
@@ -208,6 +219,19 @@ extension APIService {
         "this needs a key of scope \(scope.rawValue); \(key.name) is of \(key.scope.rawValue)")
     }
     return key
+  }
+
+  /// Without keys, a page of another site must not reach us under a name of its own that leads to
+  /// this machine (DNS rebinding).
+  private static func checkHost(_ request: HTTPRequest) throws(Problem) {
+    let host = request.headers["host"] ?? ""
+    let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } : host.prefix { $0 != ":" }
+    let isIPv4 = name.utf8.allSatisfy { $0.isASCIIDigit || $0 == UInt8(ascii: ".") }
+    guard name == "localhost" || name == "[::1" || (isIPv4 && name.hasPrefix("127.")) else {
+      throw Problem(
+        .forbidden,
+        "without keys only this machine's own addresses are answered, such as http://127.0.0.1")
+    }
   }
 
   private static let anybody = APIKey(
@@ -328,7 +352,7 @@ extension APIService {
   private static func finished(_ response: HTTPResponse, _ id: String) -> HTTPResponse {
     var response = response
     response.headers["X-Request-Id"] = id
-    response.headers["Cache-Control"] = "no-store"
+    if response.headers["Cache-Control"] == nil { response.headers["Cache-Control"] = "no-store" }
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
   }

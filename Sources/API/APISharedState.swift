@@ -1,3 +1,4 @@
+import Dashboard
 import Devices
 import EventLoop
 import HTTPServer
@@ -6,6 +7,7 @@ import Kafka
 import Model
 import Telemetry
 import Threads
+import Traces
 
 /// State that the API's threads share, so that each of them gives the same answer. Its actors live
 /// on the first thread's loop.
@@ -14,6 +16,8 @@ package struct APISharedState: Sendable {
   let events: KafkaWriter
   let news: TokenNewsDoor?
   let importLimit: ImportLimit
+  package let dashboard: Dashboard
+  private let isReadOnly: Bool
   /// Request rates of keys, by name.
   let rates: ThreadLock<RequestRates<String>>
   /// Rates of requests without a good key, by address.
@@ -27,9 +31,22 @@ package struct APISharedState: Sendable {
       answeredWithin: min(.seconds(5), options.http.exchangeTimeout / 2))
     events = KafkaWriter(options, topic: options.ingest.eventsTopic, loop: loop)
     importLimit = ImportLimit(options.imports.atOnce)
+    dashboard = Dashboard(Self.dashboardOptions(options))
+    isReadOnly = options.isReadOnly
     news = options.ingest.tokensTopic.map { TokenNewsDoor(options, topic: $0, loop: loop) }
     let perSecond = Double(options.requestsPerSecond)
     rates = ThreadLock(RequestRates(perSecond: perSecond, burst: perSecond))
+  }
+
+  private static func dashboardOptions(_ options: APIOptions) -> DashboardOptions {
+    let log = options.log
+    var dashboard = DashboardOptions(
+      redis: options.redis, keyspace: options.keyspace,
+      mode: options.isReadOnly ? .dashboard : .api, version: options.version,
+      needsKey: options.needsKey, templates: options.isReadOnly ? nil : options.templateSamples,
+      advice: { RejectionAdvice.text(onReason: $0, ofPlatform: $1) }, wallClock: options.wallClock)
+    dashboard.log = { log.warning("redis, for the dashboard: \($0)") }
+    return dashboard
   }
 
   /// Hears of devices that go from one user to another; nil where nobody is told.
@@ -39,19 +56,24 @@ package struct APISharedState: Sendable {
   }
 
   /// The health of Kafka, which only some requests need: events and, with token news, devices that
-  /// change hands.
-  func health() async -> HealthPart {
+  /// change hands; nil where none does.
+  func health() async -> HealthPart? {
+    guard !isReadOnly else { return nil }
     var trouble = await events.trouble
     if trouble == nil { trouble = await news?.trouble }
     return HealthPart("kafka", trouble: trouble, isVital: false)
   }
 
   func start() async {
+    await dashboard.start()
+    guard !isReadOnly else { return }
     await events.start()
     await news?.start()
   }
 
   package func close() async {
+    await dashboard.close()
+    dashboard.end()
     await erasures.close()
     await events.close()
     await news?.close()

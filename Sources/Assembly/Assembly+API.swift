@@ -15,15 +15,7 @@ extension Assembly {
     _ settings: Settings, log: Log, audit: Log?
   ) throws(SettingsError) -> APIOptions {
     let api = settings.api
-    var http = HTTPServerOptions(wallClock: { WallClock.nowMilliseconds() })
-    http.host = api.host
-    http.port = api.port
-    http.maximumConnections = api.maximumConnections
-    http.exchangeTimeout = api.exchangeTimeout
-    http.idleTimeout = api.idleTimeout
-    http.maximumHeadBytes = 8 << 10
-    http.maximumBodiesBytes = maximumBodiesBytes
-    http.identity = try apiIdentity(settings)
+    let http = try httpOptions(settings)
     try checkAPIHost(settings)
     var redis = try redisOptions(settings)
     // A client reads its own writes: replicas, which may lag, are not asked.
@@ -47,11 +39,26 @@ extension Assembly {
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.subscriptions = subscriptionRules(settings)
     options.trace = traceOptions(settings, log: log)
+    options.templateSamples = templateSamples(settings)
     options.imports.maximumBytes = api.imports.maximumBytes
     options.imports.atOnce = api.imports.atOnce
     options.imports.timeout = api.imports.timeout
     options.imports.minimumRate = api.imports.minimumRate
     return options
+  }
+
+  static func httpOptions(_ settings: Settings) throws(SettingsError) -> HTTPServerOptions {
+    let api = settings.api
+    var http = HTTPServerOptions(wallClock: { WallClock.nowMilliseconds() })
+    http.host = api.host
+    http.port = api.port
+    http.maximumConnections = api.maximumConnections
+    http.exchangeTimeout = api.exchangeTimeout
+    http.idleTimeout = api.idleTimeout
+    http.maximumHeadBytes = 8 << 10
+    http.maximumBodiesBytes = maximumBodiesBytes
+    http.identity = try apiIdentity(settings)
+    return http
   }
 
   /// In the clear nobody is served from elsewhere.
@@ -139,7 +146,7 @@ extension Assembly {
     }
   }
 
-  private static func isLoopback(_ host: String) -> Bool {
+  static func isLoopback(_ host: String) -> Bool {
     // A name may begin like an address.
     var address = in_addr()
     return host == "localhost" || host == "::1"

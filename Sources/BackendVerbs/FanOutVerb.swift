@@ -137,7 +137,7 @@ package enum FanOutVerb {
     let isNew = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.give(
         order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],
-        now: invocation.nowMilliseconds)
+        by: ProcessEnvironment.all["USER"] ?? "", now: invocation.nowMilliseconds)
     }
     if !isNew { invocation.errors.line("\(TextLayout.printable(invocation[event])) \(already)") }
     return try await show(invocation)
@@ -229,7 +229,7 @@ struct FanOutWatching {
       if isChange { output.line(FanOutReport.json(known).serialized()) }
       return
     }
-    let (done, total) = FanOutWatch.progress(of: known.status)
+    let (done, total) = known.status.progress
     let note = FanOutWatch.note(of: known.status)
     if line == nil {
       var options = ProgressLine.Options()

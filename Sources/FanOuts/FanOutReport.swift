@@ -14,7 +14,7 @@ package enum FanOutReport {
       let status = fanOut.status
       let segments = status.segments &+ status.stragglers
       table.add([
-        fanOut.event, status.streamer, state(of: status), began(status, now: now),
+        fanOut.event, status.streamer, status.word, began(status, now: now),
         "\(Figures.grouped(status.settled))/\(Figures.grouped(segments))",
         Figures.grouped(status.pushes), Figures.grouped(status.accepted),
         Figures.grouped(status.waiting),
@@ -27,7 +27,7 @@ package enum FanOutReport {
     let status = fanOut.status
     var text = Summary()
     text.section(fanOut.event)
-    text.add("state", state(of: status), note: status.haltReason, mark: mark(of: status))
+    text.add("state", status.word, note: status.haltReason, mark: mark(of: status))
     text.add("streamer", status.streamer)
     text.add("template", status.template)
     if let sendAt = status.sendAt { text.add("send at", sendAt.text, note: dueNote(status, now)) }
@@ -77,16 +77,6 @@ package enum FanOutReport {
       object[name] = .integer(number)
     }
     return .object(object)
-  }
-
-  /// In one word what its hash says in two fields.
-  static func state(of status: FanOutStatus) -> String {
-    switch (status.state, status.halt) {
-    case (.scheduled, let halt?), (.running, let halt?): halt.rawValue
-    case (.incomplete, .paused?): "paused"
-    case (.done, .cancelled?): "cancelled"
-    case (let state, _): state.rawValue
-    }
   }
 
   private static func mark(of status: FanOutStatus) -> Summary.Mark {

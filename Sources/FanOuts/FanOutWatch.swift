@@ -51,21 +51,9 @@ package struct FanOutWatch {
     }
   }
 
-  /// Pushes with an outcome, and about how many there will be: of the segments that are settled
-  /// follows what the others hold, and what stragglers hold is what waits. Nil until one is
-  /// settled.
-  package static func progress(of status: FanOutStatus) -> (done: Int, total: Int?) {
-    let done = max(0, status.pushes)
-    let settled = status.settled
-    guard end(status) == nil else { return (done, done) }
-    guard settled > 0 else { return (done, nil) }
-    let rest = Double(max(0, status.segments &- settled)) * Double(done) / Double(settled)
-    return (done, done &+ max(0, status.waiting) &+ Int(min(rest, 1e15)))
-  }
-
   /// The text behind the figures.
   package static func note(of status: FanOutStatus) -> String {
-    var words = [FanOutReport.state(of: status)]
+    var words = [status.word]
     if !status.haltReason.isEmpty { words[0] += " (\(status.haltReason))" }
     if status.state == .scheduled {
       return words[0] + (status.sendAt.map { " for \($0.text)" } ?? "")

@@ -250,6 +250,11 @@ extension Keyspace {
   /// itself.
   package func worker(id: String) -> String { "\(dashboardsPrefix)worker:\(id)" }
 
+  /// HASH: id of each worker → when its last heartbeat was, in ms since 1970 by its own clock;
+  /// lives `workersLifetimeSeconds` after the last. A worker that has stopped in good order is not
+  /// in it, so that one that is and beats no more has died.
+  package var workers: String { "\(dashboardsPrefix)workers" }
+
   /// STRING: what a request to the API was answered, under a digest of its idempotency key; lives
   /// `idempotencyLifetimeSeconds`.
   package func idempotency(_ digest: String) -> String { "\(dataPrefix){i:\(digest)}" }
@@ -302,6 +307,8 @@ extension Keyspace {
   package static let minuteLifetimeSeconds = 48 * 3_600
   /// 60 seconds: six heartbeats of 10 s may be missed.
   package static let workerLifetimeSeconds = 60
+  /// An hour: so long a dashboard shows a worker that has died.
+  package static let workersLifetimeSeconds = 3_600
   package static let seriesIntervalSeconds = 10
   /// The last fan-outs, about 3 MB.
   package static let statsEventsMaximumEntries = 10_000

@@ -31,6 +31,7 @@ struct Heartbeat: Sendable {
       ("waits_for", Self.joined(figures.waitsFor.map(\.text))),
       ("held_routes", Self.joined(figures.obstacles)),
       ("limits", Self.joined(figures.limits)),
+      ("records_lost", String(figures.skipped.values.reduce(0, +))),
       ("beat_ms", String(options.wallClock())),
     ]
   }
@@ -56,6 +57,8 @@ final class HeartbeatWriter {
   private let clock: ClockWatch
   private let overdue: OverdueFanOuts
   private var hasBeaten = false
+  /// The worker stops.
+  private var isOver = false
   private var nextNamesakeLine: UInt64 = 0
 
   init(_ lane: LaneContext, clock: ClockWatch) {
@@ -70,17 +73,27 @@ final class HeartbeatWriter {
       let clock = String(try await clock.compare())
       let figures = await heartbeat.figures()
       let fields = heartbeat.fields(figures) + [("clock_ahead_ms", clock)]
+      guard !isOver else { return }
       let last = try await lane.record.heartbeat(
-        worker: lane.options.workerID, instance: lane.options.instance, fields)
+        worker: lane.options.workerID, instance: lane.options.instance, fields, now: lane.now)
       sayWhoElseBeats(last)
-      // One worker looks for all. A worker that waits for Kafka cannot tell what nobody works on.
-      if try await lane.record.appendSeriesPoint(now: lane.now), figures.waitsFor.isEmpty {
-        try await overdue.endAll()
+      // One worker does it for all. One that waits for Kafka cannot tell what nobody works on.
+      if try await lane.record.appendSeriesPoint(now: lane.now) {
+        try await lane.record.forgetDeadWorkers(now: lane.now)
+        if figures.waitsFor.isEmpty { try await overdue.endAll() }
       }
     } catch {
       // The next beat comes soon; that Redis is away is said by whoever needs it.
       lane.log.debug("no heartbeat", ["error": .text("\(error)")])
     }
+  }
+
+  /// The worker stops: dashboards need not take it for dead. Does not wait for a Redis that is
+  /// away.
+  func end() async {
+    isOver = true
+    guard hasBeaten, lane.redis.obstacle == nil else { return }
+    try? await lane.record.forget(worker: lane.options.workerID)
   }
 
   /// After a restart the last beat was an earlier instance's, once. Later it is ours, unless

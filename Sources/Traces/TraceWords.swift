@@ -239,6 +239,17 @@ enum TraceWords {
   }
 }
 
+/// What to do about pushes that were rejected for a reason.
+package enum RejectionAdvice {
+  /// - Parameters:
+  ///   - reason: as counters name it, without `rejected:`.
+  ///   - platform: the name of the platform that gave it; nil: it is ours, or several give it.
+  package static func text(onReason reason: String, ofPlatform platform: String?) -> String {
+    let owner = Destination.all.first { $0.platform.name == platform }?.platform.owner
+    return RejectionWords(service: owner ?? "the push service").of(reason).next
+  }
+}
+
 /// The meaning of a rejection, by its reason, and the advice.
 struct RejectionWords {
   /// The push service that rejected it, for people.

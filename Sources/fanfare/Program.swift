@@ -26,6 +26,7 @@ let fanfareProgram = Program(
     WorkerVerb.verb,
     APIVerb.verb,
     APIKeyVerb.verb,
+    DashboardVerb.verb,
     SimulatorVerb.verb,
     BrokerVerb.verb,
     TopicsVerb.verb,

@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("GET", "/", 404), ("GET", "/v1/users/u/", 404), ("PATCH", "/v1/users/u", 405),
+    ("GET", "/other", 404), ("GET", "/v1/users/u/", 404), ("PATCH", "/v1/users/u", 405),
     ("TRACE", "/v1/users/u", 405), ("GET", "/v1/users/u?a=b", 400),
     ("GET", "/v1/fanouts?limit=0", 422), ("GET", "/v1/fanouts?limit=1&limit=2", 400),
     ("GET", "/v1/users/..%2F../devices", 200), ("GET", "/v1/users/u", 404),

@@ -57,7 +57,7 @@ import Testing
   @Test func theTotalFollowsFromTheSegmentsThatAreSettled() {
     func progress(_ fields: [String: String]) -> [Int?] {
       let all = fields.merging(["state": "running"]) { known, _ in known }
-      let progress = FanOutWatch.progress(of: status(all))
+      let progress = status(all).progress
       return [progress.done, progress.total]
     }
     #expect(progress(["segments": "8"]) == [0, nil])

@@ -4,7 +4,7 @@ enum IdentifierRules {
   /// Who handles ids.
   private static let rooms: Set = [
     "Model", "Ingest", "Expand", "Deliver", "Record", "Pipeline", "Devices", "Tokens", "API",
-    "Traces", "FanOuts", "Feedback",
+    "Traces", "FanOuts", "Feedback", "Dashboard",
   ]
 
   /// Where a text is a key all the same, and what it is. Each is ASCII by its own rule, or one of
@@ -39,6 +39,11 @@ enum IdentifierRules {
     "Sources/API/Requests/APIRequest.swift": "names of a pattern, of members and arguments",
     "Sources/API/Requests/APIKeyRing.swift": "names of API keys, which are ASCII",
     "Sources/API/Requests/Problem.swift": "names of headers",
+    "Sources/Dashboard/DashboardPage.swift": "endings of files, names of headers",
+    "Sources/Dashboard/Reading/DashboardQuestions.swift": "fields of hashes, not looked up by ids",
+    "Sources/Dashboard/Reading/FanOutDetails.swift": "segments of one event, which are ours",
+    "Sources/Dashboard/Reading/HealthReader.swift": "names of fields, and a list of workers",
+    "Sources/Dashboard/Views/FanOutView.swift": "names of counters",
     "Sources/Traces/TraceReader.swift": "names of a profile's fields",
     "Sources/FanOuts/FanOutReport.swift": "names of counters",
     "Sources/Pipeline/FanOuts/FanOutControlWatch.swift": "ids of events, which are ASCII",

@@ -33,6 +33,7 @@ struct SystemCalls {
     "Sources/Assembly/WebPushKeyFiles.swift": "tokens' clock; have the files changed?",
     // Where a process is put together.
     "Sources/Assembly/Assembly+API.swift": "the API's clock",
+    "Sources/Assembly/Assembly+Dashboard.swift": "the dashboard's clock",
     "Sources/Assembly/Assembly.swift":
       "the clocks of Deliver and of probes; time zones from now on",
     "Sources/Assembly/WorkerAssembly.swift": "the worker's numbers, its CPU time",

@@ -5,7 +5,7 @@ import Model
 /// The arguments and answers of each route. A test compares them with the routes.
 enum OpenAPIOperations {
   static let all: [OpenAPIOperation] =
-    devices + androidDevices + browsers + users + tags + imports + events + [document]
+    devices + androidDevices + browsers + users + tags + imports + events + live + [document]
 
   private static let json = ["application/json"]
 
@@ -364,4 +364,44 @@ extension OpenAPIOperations {
     {"type": "array", "maxItems": \(DeviceRegistry.maximumTagged),
       "items": {"$ref": "#/components/schemas/Identifier"}}
     """
+}
+
+extension OpenAPIOperations {
+  /// With `Accept: text/event-stream` each is a stream of such states.
+  static let live: [OpenAPIOperation] = [
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/live/fanouts", name: "watchFanOuts", scope: .readOnly,
+      summary: "Shows fan-outs as they go on, those that may expire first",
+      query: [("limit", schema(#"{"type": "integer", "minimum": 1, "maximum": 1000}"#))],
+      answers: state(with: "\"fanouts\", \"window\"")),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/live/fanouts/{event}", name: "watchFanOut", scope: .readOnly,
+      summary: "Shows where the pushes of a fan-out are, and where they were lost",
+      answers: state(with: "\"event\", \"state\", \"funnel\", \"outcomes\"")),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/live/health", name: "watchHealth", scope: .readOnly,
+      summary: "Shows workers, statistics and what is wrong",
+      answers: state(with: "\"workers\", \"stats\", \"alerts\"")),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/live/templates", name: "watchTemplates", scope: .readOnly,
+      summary: "Shows the templates of this process as readers see them; with a user, which needs "
+        + "the scope app-server, or an event also what these would get",
+      query: [("user", shared("Identifier")), ("event", shared("EventID"))],
+      answers: state(with: "\"templates\"")),
+  ]
+
+  private static func state(with members: String) -> [(Int, String, JSONValue?)] {
+    [
+      (
+        200, "The state, or with Accept: text/event-stream a stream of states",
+        schema(
+          """
+          {"type": "object", "required": ["now_ms", "as_of_ms", "trouble", \(members)],
+            "properties": {
+              "now_ms": {"type": "integer"}, "as_of_ms": {"type": "integer"},
+              "trouble": {"type": ["string", "null"]}}}
+          """)
+      )
+    ]
+  }
 }

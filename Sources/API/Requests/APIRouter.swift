@@ -18,7 +18,9 @@ struct APIRouter {
   init(_ routes: [APIRoute]) {
     self.routes = routes
     patterns = routes.map { route in
-      route.pattern.split(separator: "/").map { part in
+      // Of `/` the only part is empty.
+      guard route.pattern != "/" else { return [.word("")] }
+      return route.pattern.split(separator: "/").map { part in
         part.hasPrefix("{") ? .name(String(part.dropFirst().dropLast())) : .word(String(part))
       }
     }

@@ -20,14 +20,25 @@ extension HTTPConnection {
   }
 
   func respond(_ answer: HTTPResponse) {
-    guard phase != .response, phase != .lingering, phase != .closed else { return }
+    guard phase != .response, phase != .stream, phase != .lingering, phase != .closed else {
+      answer.stream?.over()
+      return
+    }
     isLast = isLast || !isBodyComplete || answer.endsConnection || owner.isRetiring
     if intake != nil { timer.set(after: options.exchangeTimeout) }
     intake?.stream.end(.broken)
+    let isHead = request?.method == "HEAD"
+    if let stream = answer.stream {
+      guard isHead else { return begin(stream, head: answer) }
+      stream.over()
+    }
     phase = .response
-    guard let head = answer.head(isLast: isLast, at: options.wallClock()) else { return close() }
-    let isBodiless = request?.method == "HEAD" || answer.status == 204
-    writer.begin(head, isBodiless ? [] : answer.body)
+    let length: HTTPResponse.Length =
+      answer.stream == nil ? .known : takesChunks ? .chunked : .untilClose
+    guard let head = answer.head(isLast: isLast, at: options.wallClock(), length: length) else {
+      return close()
+    }
+    writer.begin(head, isHead || answer.status == 204 ? [] : answer.body)
     updateReading()
     write()
   }
@@ -85,6 +96,7 @@ extension HTTPConnection {
     case .answer where !isBodyComplete && intake?.stream.hasEnded == false: judgeBody()
     case .answer:
       giveUp(HTTPRefusal(503, "this took too long, and goes on: ask again what has become of it"))
+    case .stream: streamTimeIsOver()
     case .response, .lingering, .closed: close()
     }
   }

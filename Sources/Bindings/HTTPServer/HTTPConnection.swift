@@ -13,6 +13,8 @@ final class HTTPConnection {
     case answer
     /// Its response is on its way.
     case response
+    /// Its response goes on, state by state.
+    case stream
     /// The last response has left, and we have ended our side: what the client still sends is read
     /// past, since a connection that is closed with unread bytes may lose the response.
     case lingering
@@ -49,6 +51,10 @@ final class HTTPConnection {
   var isLast = false
   /// Linger briefly: the client's bytes are no request.
   var isGivenUp = false
+  /// The client speaks HTTP/1.1.
+  private(set) var takesChunks = true
+  /// Set in the phase `stream`.
+  var outgoing: Outgoing?
   var isProcessing = false
   /// The time of an exchange runs.
   private var hasBegun = false
@@ -84,13 +90,13 @@ final class HTTPConnection {
 
   /// It waits for its client: for a request, for the rest of one, or for a response to be read.
   /// Never where the client waits for us, nor where a long body is on its way and wanted: there are
-  /// few of those, and they have a time of their own.
-  var mayGo: Bool { phase != .answer && phase != .closed }
+  /// few of those, and they have a time of their own. Nor a stream: there are few of these, too.
+  var mayGo: Bool { phase != .answer && phase != .stream && phase != .closed }
 
-  /// A request is here whose response has not left; a streamed one does not count.
+  /// A request is here whose response has not left; one with a streamed body does not count.
   var isBusy: Bool {
     switch phase {
-    case .body, .response: true
+    case .body, .response, .stream: true
     case .answer: intake == nil
     case .head, .lingering, .closed: false
     }
@@ -100,6 +106,10 @@ final class HTTPConnection {
   func stop() {
     isLast = true
     if phase == .answer { respond(options.refusal(503, "the server stops")) }
+    if phase == .stream {
+      outgoing?.stream.end()
+      pump()
+    }
     if phase == .response { transport.finishWriting() }
     close()
   }
@@ -111,6 +121,7 @@ final class HTTPConnection {
   }
 
   private func ended() {
+    forgetStream()
     phase = .closed
     timer.cancel()
     intake?.stream.end(.broken)
@@ -124,7 +135,7 @@ final class HTTPConnection {
     switch phase {
     case .head, .body: true
     case .answer: !isBodyComplete
-    case .response, .lingering, .closed: false
+    case .response, .stream, .lingering, .closed: false
     }
   }
 
@@ -183,6 +194,7 @@ final class HTTPConnection {
     exchange = owner.nextTick()
     var request = HTTPRequest(head, from: peer)
     isLast = isLast || !head.keepsAlive || owner.isRetiring
+    takesChunks = head.takesChunks
     isBodyComplete = head.body == .none
     isAskDue = head.expectsContinue && !isBodyComplete && !isMoreHere
     phase = .body
@@ -282,13 +294,16 @@ extension HTTPConnection: ConnectionDelegate {
     if isReadingRequests, held.isEmpty { process(bytes) } else { unread(bytes) }
   }
 
-  func connectionDrained(_ connection: Connection) { write() }
+  func connectionDrained(_ connection: Connection) {
+    if phase == .stream { pump() } else { write() }
+  }
 
   func connectionPeerFinished(_ connection: Connection) {
     hasPeerFinished = true
     switch phase {
     case .head, .body: closeWhenSent()
-    case .lingering, .closed: close()
+    // A client that wants no more of a stream shows it so.
+    case .stream, .lingering, .closed: close()
     case .answer: if !isBodyComplete { endBody(.broken) }
     case .response: break
     }
@@ -318,6 +333,9 @@ final class ResponseWriter {
     start = 0
     head.withUnsafeBytes { transport.write($0) }
   }
+
+  /// Nothing of what it was given is left, neither here nor at the socket.
+  var isDone: Bool { body.isEmpty && transport.pendingBytes == 0 }
 
   /// Whether all of it has left; where another follows, whether next to nothing waits.
   func write(isLast: Bool) -> Bool {

@@ -16,6 +16,8 @@ final class HTTPConnections {
   private var connections: [Int: HTTPConnection] = [:]
   /// Connections whose requests await our answers, by their numbers.
   private var waiting: [Int: HTTPConnection] = [:]
+  /// Connections whose answers go on, by the numbers of their requests.
+  private var streams: [Int: HTTPConnection] = [:]
   /// Of all bodies that are kept.
   private var bodyBytes = 0
   /// Nobody else comes: each connection ends with the response to its request.
@@ -63,7 +65,14 @@ final class HTTPConnections {
     for connection in connections.values { connection.isLast = true }
   }
 
-  func retire() { isRetiring = true }
+  /// Streams end with their farewells.
+  func retire() {
+    isRetiring = true
+    for connection in Array(streams.values) {
+      connection.outgoing?.stream.end()
+      connection.pump()
+    }
+  }
 
   /// A request is here whose response has not left.
   var isBusy: Bool { connections.values.contains { $0.isBusy } }
@@ -76,8 +85,15 @@ final class HTTPConnections {
 
   func respond(to number: Int, _ response: HTTPResponse) {
     // The client may have gone meanwhile.
-    waiting.removeValue(forKey: number)?.respond(response)
+    guard let connection = waiting.removeValue(forKey: number) else {
+      response.stream?.over()
+      return
+    }
+    connection.respond(response)
   }
+
+  /// The stream that answers a request has something to write.
+  func pump(_ number: Int) { streams[number]?.pump() }
 
   // MARK: what connections say
 
@@ -90,6 +106,10 @@ final class HTTPConnections {
     waiting[number] = connection
     whenComplete(number, request)
   }
+
+  var streamCount: Int { streams.count }
+  func streamBegins(_ number: Int, _ connection: HTTPConnection) { streams[number] = connection }
+  func streamEnded(_ number: Int) { streams.removeValue(forKey: number) }
 
   /// Whether there is room for so much more of a body.
   func keep(_ bytes: Int) -> Bool {

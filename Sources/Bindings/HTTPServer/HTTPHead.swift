@@ -19,6 +19,8 @@ package struct HTTPHead: Equatable {
   package let body: Body
   /// Another request may follow on the connection.
   package let keepsAlive: Bool
+  /// It is of HTTP/1.1: an answer without a length may come in chunks.
+  let takesChunks: Bool
   /// The body comes when it is asked for (RFC 9110, section 10.1.1).
   let expectsContinue: Bool
 
@@ -54,6 +56,7 @@ package struct HTTPHead: Equatable {
     query = target.query
     self.headers = headers
     body = try Self.body(headers, isOld: isOld)
+    takesChunks = !isOld
     keepsAlive = !isOld && !Self.hasMember("close", headers["connection"])
     let expectation = headers["expect"]
     guard expectation?.isSame(ignoringASCIICaseOf: "100-continue") != false else {

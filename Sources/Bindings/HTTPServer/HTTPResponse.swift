@@ -1,12 +1,16 @@
 import Text
 
-/// A whole response. The server adds `Date`, `Content-Length` and `Connection`.
+/// A whole response, or the head of one that goes on. The server adds `Date`, `Content-Length` or
+/// `Transfer-Encoding`, and `Connection`.
 package struct HTTPResponse: Sendable, Equatable {
   package var status: Int
   package var contentType: String
   /// Besides those. No line ends in them: a response with any is not sent.
   package var headers: [String: String]
   package var body: [UInt8]
+  /// What follows in place of `body`, until it ends or the client goes. The connection ends with
+  /// it.
+  package var stream: HTTPStateStream?
 
   package init(status: Int, contentType: String, headers: [String: String] = [:], body: [UInt8]) {
     self.status = status
@@ -24,13 +28,21 @@ package struct HTTPResponse: Sendable, Equatable {
 }
 
 extension HTTPResponse {
+  /// How a client knows where the body ends.
+  enum Length {
+    case known, chunked
+    /// It ends with the connection.
+    case untilClose
+  }
+
   /// The bytes before the body; nil when a header would be several, or none.
   /// - Parameters:
   ///   - isLast: the connection ends with it.
   ///   - milliseconds: since 1970.
-  func head(isLast: Bool, at milliseconds: Int64) -> [UInt8]? {
+  func head(isLast: Bool, at milliseconds: Int64, length: Length = .known) -> [UInt8]? {
     var lines = headers.filter { !Self.ownFields.contains($0.key.lowercased()) }
-    if status != 204 { lines["Content-Type"] = contentType }
+    let isBodiless = status == 204 || status == 304
+    if !isBodiless { lines["Content-Type"] = contentType }
     let isWritable = lines.allSatisfy { name, value in
       !name.isEmpty && name.utf8.allSatisfy(ByteSet.token.contains)
         && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
@@ -39,7 +51,11 @@ extension HTTPResponse {
     let date = CivilTime.httpDate(milliseconds)
     var text = "HTTP/1.1 \(status) \(Self.phrase(status))\r\nDate: \(date)\r\n"
     if isLast { text += "Connection: close\r\n" }
-    if status != 204 { text += "Content-Length: \(body.count)\r\n" }
+    switch length {
+    case .known: if !isBodiless { text += "Content-Length: \(body.count)\r\n" }
+    case .chunked: text += "Transfer-Encoding: chunked\r\n"
+    case .untilClose: break
+    }
     for (name, value) in lines.sorted(by: { $0.key < $1.key }) { text += "\(name): \(value)\r\n" }
     text += "\r\n"
     return Array(text.utf8)
@@ -64,6 +80,7 @@ extension HTTPResponse {
     case 201: "Created"
     case 202: "Accepted"
     case 204: "No Content"
+    case 304: "Not Modified"
     case 400: "Bad Request"
     case 401: "Unauthorized"
     case 403: "Forbidden"

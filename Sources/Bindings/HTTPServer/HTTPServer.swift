@@ -1,7 +1,8 @@
 import EventLoop
 
 /// An HTTP/1.1 server on a loop. Requests come whole, but for bodies that the screening wants to be
-/// read while they come, and are answered whole, one after the other on each connection.
+/// read while they come, and are answered one after the other on each connection: whole, or state
+/// by state until somebody ends it (`HTTPStateStream`).
 package actor HTTPServer {
   private let loop: EventLoop
   private var options: HTTPServerOptions
@@ -65,8 +66,9 @@ package actor HTTPServer {
   }
 
   /// Takes nobody in any more. Requests that are here or on their way get their answers, with which
-  /// their connections end; bodies that are read while they come do not count. Returns when there
-  /// are none left, or after `limit`; `stop` then closes what is left.
+  /// their connections end; bodies that are read while they come do not count. Streams end with
+  /// their farewells. Returns when there are none left, or after `limit`; `stop` then closes what
+  /// is left.
   package func drain(within limit: Duration) async {
     listener?.close()
     listener = nil
@@ -95,7 +97,14 @@ package actor HTTPServer {
 
   private func serve(_ number: Int, _ request: HTTPRequest) async {
     let response = await answer(request)
-    connections?.respond(to: number, response)
+    guard let connections else {
+      response.stream?.over()
+      return
+    }
+    response.stream?.begin { [self, loop] in
+      loop.execute { [weak self] in self?.assumeIsolated { $0.connections?.pump(number) } }
+    }
+    connections.respond(to: number, response)
   }
 }
 

@@ -9,6 +9,9 @@ package struct HTTPServerOptions: Sendable {
   /// When another comes, the one goes that has been quiet for longest, of the client that has the
   /// most. Where each waits for our answer, who comes waits for the first of these.
   package var maximumConnections = 64
+  /// Answers that go on (`HTTPStateStream`): a further one is refused with 503. They keep their
+  /// connections, so that there must be fewer than `maximumConnections`.
+  package var maximumStreams = 32
   /// The request line and all headers of one request.
   package var maximumHeadBytes = 16 << 10
   package var maximumBodyBytes = 1 << 20
@@ -18,7 +21,7 @@ package struct HTTPServerOptions: Sendable {
   /// Clients must speak TLS 1.2 or 1.3, and see this certificate. nil: plain HTTP.
   package var identity: HTTPServerIdentity?
   /// For a handshake of TLS; and from the first byte of a request to the end of its response,
-  /// whatever the client sends meanwhile.
+  /// whatever the client sends meanwhile. Of a stream: for a client that reads nothing.
   package var exchangeTimeout: Duration = .seconds(10)
   /// For a connection on which no byte of a request has come. Load balancers keep theirs for 60 s
   /// and longer, and send the next request on one that we may be closing: the longest that is usual
@@ -46,7 +49,7 @@ package struct HTTPServerOptions: Sendable {
   private var connectionBytes: Int { identity == nil ? 80 << 10 : 224 << 10 }
 
   /// The most that clients can make such a server keep, with answers of so many bytes: a head is
-  /// kept as bytes and as texts.
+  /// kept as bytes and as texts. A stream keeps two states, one that is read and the newest.
   package func maximumMemoryBytes(answerBytes: Int) -> Int {
     maximumConnections * (4 * maximumHeadBytes + answerBytes + connectionBytes)
       + 2 * (maximumBodiesBytes ?? maximumConnections * maximumBodyBytes)

@@ -126,6 +126,7 @@ package actor Lane {
     segments.runs.stop()
     context.deliver.stop()
     await segments.claims.releaseAll()
+    await heartbeat.end()
     context.redis.close()
   }
 

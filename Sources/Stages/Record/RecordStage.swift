@@ -220,17 +220,37 @@ extension RecordStage {
 
 extension RecordStage {
   /// Writes the fields of `ff:worker:<id>` for dashboards, which vanish when the worker beats no
-  /// more. Returns the instance whose fields these took the place of: nil for the first beat.
+  /// more, and the time into `ff:workers`. Returns the instance whose fields these took the place
+  /// of: nil for the first beat.
   @discardableResult
   package func heartbeat(
-    worker: String, instance: String, _ fields: [(name: String, value: String)]
+    worker: String, instance: String, _ fields: [(name: String, value: String)], now: Int64
   ) async throws(RecordError) -> String? {
     let key = keyspace.worker(id: worker)
     let pipeline = RedisPipeline()
     pipeline.append(["HGET", key, "instance"])
     pipeline.append(["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
     pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
+    pipeline.append(["HSET", keyspace.workers, worker, String(now)])
+    pipeline.append(["EXPIRE", keyspace.workers, String(Keyspace.workersLifetimeSeconds)])
     return try await execute(pipeline, to: ["HSET", key]).text
+  }
+
+  /// Takes a worker that stops in good order out of `ff:workers`.
+  package func forget(worker: String) async throws(RecordError) {
+    _ = try await execute(["HDEL", keyspace.workers, worker])
+  }
+
+  /// Takes workers that died long ago out of `ff:workers`. One worker does it for all.
+  package func forgetDeadWorkers(now: Int64) async throws(RecordError) {
+    let beats = try await execute(["HGETALL", keyspace.workers])
+    let oldest = now - Int64(Keyspace.workersLifetimeSeconds) * 1000
+    var dead: [String] = []
+    for index in stride(from: 0, to: beats.count - 1, by: 2) {
+      guard let worker = beats[index].text else { continue }
+      if beats[index + 1].decimal ?? 0 < oldest { dead.append(worker) }
+    }
+    if !dead.isEmpty { _ = try await execute(["HDEL", keyspace.workers] + dead) }
   }
 }
 

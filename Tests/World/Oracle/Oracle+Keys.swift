@@ -28,6 +28,7 @@ extension Oracle {
     Kind("ff:{stats}:minute:", "", 48 * 3_600), Kind("ff:{stats}:sums:", "", 8 * 86_400),
     Kind("ff:{stats}:receipt:", "", 600), Kind("ff:{stats}:events"), Kind("ff:{stats}:series"),
     Kind("ff:{stats}:fanouts"), Kind("ff:{a:", "", 86_400), Kind("ff:worker:", "", 60),
+    Kind("ff:workers", "", 3_600),
   ]
 
   func checkKeys(_ keys: [String]) {

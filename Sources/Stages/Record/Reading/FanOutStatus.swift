@@ -27,6 +27,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package let halt: Halt?
   /// Why, in words.
   package let haltReason: String
+  /// Who stopped it; empty where that is not known, or a worker did.
+  package let haltedBy: String
   /// The obstacle of pushes when they became stragglers last; empty when there was none.
   package let obstacle: String
   /// When it is, or was, to be sent; nil: as soon as it was read.
@@ -47,6 +49,7 @@ package struct FanOutStatus: Sendable, Equatable {
     let isOver = said == .paused && (state == .done || state == .expired)
     halt = isOver ? nil : said
     haltReason = isOver ? "" : fields["brake_why"] ?? ""
+    haltedBy = isOver ? "" : fields["brake_by"] ?? ""
     obstacle = fields["obstacle"] ?? ""
     let times = ["send_at_ms", "send_local_ms"].map { fields[$0].flatMap { Int64($0) } }
       .map { $0.flatMap { Timestamp.range.contains($0) ? $0 : nil } }
@@ -58,6 +61,7 @@ package struct FanOutStatus: Sendable, Equatable {
   package var texts: [(name: String, text: String)] {
     [
       ("state", state.rawValue), ("brake", halt?.rawValue ?? ""), ("brake_why", haltReason),
+      ("brake_by", haltedBy),
       ("streamer", streamer), ("template", template), ("source", source), ("obstacle", obstacle),
     ] + (sendAt.map { [("send_at", $0.text)] } ?? [])
   }

@@ -1,0 +1,99 @@
+import JSON
+import Record
+
+/// Workers, statistics and what is wrong, as the page gets it.
+struct HealthView {
+  let health: HealthReader.Health
+  let alerts: [Alert]
+  /// Since when each alert is there, in ms since 1970.
+  let since: (String) -> Int64
+  /// Ms since 1970.
+  let now: Int64
+
+  private static let numbers = [
+    "partitions", "records_in_flight", "lag", "streams", "connections", "rss_bytes",
+    "clock_ahead_ms",
+  ]
+  private static let texts = ["version", "waits_for", "held_routes", "limits"]
+  private static let totals = ["lag", "streams", "connections"]
+
+  var members: [(String, JSONValue)] {
+    [
+      ("workers", .array(health.workers.map { json($0) })),
+      ("totals", .object(JSONObject(Self.totals.map { ($0, .integer(total(of: $0))) }))),
+      (
+        "stats",
+        .object(
+          JSONObject([
+            ("day", .object(JSONObject(day))), ("minute", .array(minutes)),
+            ("window", .string("today, UTC; the last 60 minutes")),
+          ]))
+      ),
+      ("platform_obstacles", .array(obstacles)),
+      ("records_lost", .integer(total(of: "records_lost"))),
+      // Only workers read them, and they do not tell.
+      ("credentials", .null),
+      (
+        "redis_memory",
+        JSONValue(rounded: health.redisMemory.map { $0 * 100 })
+      ),
+      ("alerts", .array(alerts.map { json($0) })),
+    ]
+  }
+
+  private func json(_ worker: HealthReader.Worker) -> JSONValue {
+    var members: [(String, JSONValue)] = [("id", .string(worker.id))]
+    let isReady =
+      now - worker.beatAt <= Alert.deadAfter && worker.text("waits_for").isEmpty
+      && worker.number("partitions") ?? 0 > 0
+    members.append(("ready", .bool(isReady)))
+    // The heartbeat calls them `ready`.
+    members.append(("pushes_ready", JSONValue(optional: worker.number("ready"))))
+    members += Self.texts.map { ($0, .string(worker.text($0))) }
+    members += Self.numbers.map { ($0, JSONValue(optional: worker.number($0))) }
+    members.append(("beat_ms", .integer(worker.beatAt)))
+    return .object(JSONObject(members))
+  }
+
+  private func total(of field: String) -> Int64 {
+    health.workers.reduce(0) { $0 &+ max(0, $1.number(field) ?? 0) }
+  }
+
+  private var day: [(String, JSONValue)] {
+    health.day.sorted { $0.key < $1.key }.compactMap { name, text in
+      Int64(text).map { (name, .integer($0)) }
+    }
+  }
+
+  private var minutes: [JSONValue] {
+    health.minutes.map { minute in
+      .object(
+        JSONObject([
+          ("ms", .integer(minute.at)), ("accepted", .integer(Int64(minute.accepted))),
+          ("rejected", .integer(Int64(minute.rejected))),
+          ("dead_letters", .integer(Int64(minute.deadLetters))),
+        ]))
+    }
+  }
+
+  private var obstacles: [JSONValue] {
+    health.workers.flatMap { worker in
+      Alert.Obstacle.all(of: worker).map { obstacle in
+        .object(
+          JSONObject([
+            ("text", .string("worker \(worker.id): \(obstacle.text)")),
+            ("since_ms", .integer(since("\(worker.id) \(obstacle.name)"))),
+            ("runbook", .string(obstacle.runbook)),
+          ]))
+      }
+    }
+  }
+
+  private func json(_ alert: Alert) -> JSONValue {
+    .object(
+      JSONObject([
+        ("what", .string(alert.text)), ("since_ms", .integer(since(alert.name))),
+        ("runbook", .string(alert.runbook)),
+      ]))
+  }
+}

@@ -1,0 +1,103 @@
+import Checkout
+import Dashboard
+import JSON
+import Testing
+
+/// Workers, statistics, and what is wrong.
+@Suite struct HealthViewTests {
+  private func alerts(_ health: JSONObject) -> [String] {
+    health.rows("alerts").compactMap { $0.text("what") }
+  }
+
+  @Test func workersAndStatisticsAreShown() async throws {
+    try await DashboardHarness.run { harness in
+      let now = harness.now
+      try await harness.write(
+        ["HSET", "ff:workers", "w1", String(now - 3_000)],
+        [
+          "HSET", "ff:worker:w1", "version", "1.0", "partitions", "6", "ready", "12", "lag", "40",
+          "streams", "900", "connections", "3", "rss_bytes", "1000", "waits_for", "",
+        ],
+        ["HSET", harness.keyspace.statsDay(milliseconds: now), "accepted", "7", "events", "2"],
+        [
+          "HSET", harness.keyspace.statsMinute(milliseconds: now), "accepted", "5", "rejected", "1",
+        ])
+      let health = try await harness.look(at: .health)
+      let worker = try #require(health.rows("workers").first)
+      #expect(worker.text("id") == "w1" && worker["ready"] == .bool(true))
+      #expect(worker.number("pushes_ready") == 12 && worker.number("beat_ms") == now - 3_000)
+      #expect(worker["clock_ahead_ms"] == .null)
+      let totals = health["totals"]?.object
+      #expect(totals?.number("lag") == 40 && totals?.number("streams") == 900)
+      let stats = try #require(health["stats"]?.object)
+      #expect(stats["day"]?.object?.number("accepted") == 7)
+      let minutes = stats.rows("minute")
+      #expect(minutes.count == 60 && minutes.last?.number("ms") == now - now % 60_000)
+      #expect(minutes.last?.number("accepted") == 5 && minutes.first?.number("accepted") == 0)
+      #expect(alerts(health) == [])
+    }
+  }
+
+  @Test(arguments: [
+    (["beat_ms": "-16000"], "no heartbeat for 16 s"),
+    (["waits_for": "kafka: no broker can be reached"], "kafka: no broker"),
+    (["waits_for": "a dead letter: the topic is missing"], "a dead letter"),
+    (["held_routes": "production: unreachable (no answer for 3 s)"], "production: unreachable"),
+    (["held_routes": "production a.b: InvalidProviderToken"], "InvalidProviderToken"),
+    (["lag": "5000"], "5000 records wait"), (["records_lost": "3"], "Kafka deleted 3 records"),
+    (["clock_ahead_ms": "-7000"], "7 s behind"),
+  ])
+  func whatIsWrongIsSaidWithARunbookThatExists(fields: [String: String], words: String) async throws
+  {
+    try await DashboardHarness.run { harness in
+      let beat = harness.now + (Int64(fields["beat_ms"] ?? "") ?? 0)
+      try await harness.write(
+        ["HSET", "ff:workers", "w1", String(beat)],
+        ["HSET", "ff:worker:w1", "partitions", "1"] + fields.flatMap { [$0.key, $0.value] })
+      let health = try await harness.look(at: .health)
+      #expect(alerts(health).count == 1 && alerts(health)[0].contains(words), "\(alerts(health))")
+      #expect(health.rows("alerts")[0].number("since_ms") == harness.now)
+      harness.pass(9_000)
+      try await harness.write(["HSET", "ff:workers", "w1", String(beat + 9_000)])
+      let later = try await harness.look(at: .health)
+      #expect(later.rows("alerts")[0].number("since_ms") == harness.now - 9_000)
+      let runbook = try #require(health.rows("alerts")[0].text("runbook"))
+      try Self.expectSection(runbook)
+    }
+  }
+
+  /// `docs/operations.md#faults-of-redis` is a heading of that page.
+  private static func expectSection(_ runbook: String) throws {
+    let parts = runbook.split(separator: "#").map(String.init)
+    let headings = try Checkout.text(parts[0]).split(separator: "\n").filter { $0.hasPrefix("#") }
+    let anchors = headings.map { heading in
+      heading.drop { $0 == "#" || $0 == " " }.lowercased().filter { !"',?.".contains($0) }
+        .replacing(" ", with: "-")
+    }
+    #expect(anchors.contains(parts[1]), "\(runbook)")
+  }
+
+  @Test func deadLettersAndAFleetThatIsGoneAreSaid() async throws {
+    try await DashboardHarness.run { harness in
+      try await harness.write([
+        "HSET", harness.keyspace.statsMinute(milliseconds: harness.now - 120_000), "dead_letters",
+        "4",
+      ])
+      let said = alerts(try await harness.look(at: .health))
+      #expect(said.contains { $0.contains("no worker") })
+      #expect(said.contains { $0.hasPrefix("4 records went to the dead letters") })
+    }
+  }
+
+  @Test func anOldTroubleOfATemplateIsAnAlert() async throws {
+    let broken = TemplateSample(name: "raid", texts: [], trouble: "raid.yaml:3:1: no such field")
+    try await DashboardHarness.run(
+      { $0.templates = TemplateSamples { _ in [broken] } }
+    ) { harness in
+      let said = alerts(try await harness.look(at: .health))
+      #expect(said.contains("the template raid: raid.yaml:3:1: no such field"))
+      let templates = try await harness.look(at: .templates).rows("templates")
+      #expect(templates.map { $0.text("name") } == ["raid"])
+    }
+  }
+}
