@@ -192,8 +192,9 @@ let rooms: [Target] = [
     "Checks",
     [
       "APNs",
-      "Assembly", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model", "Record",
-      "Redis", "Settings", "SingleRequests", "Terminal", "Text", "Topics",
+      "Assembly", "CLinux", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model",
+      "Record", "Redis", "Settings", "SingleRequests", "Terminal", "Text", "TLS", "Topics",
+      "Transport",
     ]),
   room("Processes", ["CLinux", "EventLoop", "Terminal", "Text", "Threads"]),
   room(

@@ -43,6 +43,7 @@ let fanfareProgram = Program(
     RenderVerb.verb,
     TraceVerb.verb,
     CheckVerb.verb,
+    DoctorVerb.verb,
     ConfigVerb.verb,
     DemoVerb.verb,
     BenchVerb.verb,

@@ -19,7 +19,7 @@ import Testing
     ["device", "replace"], ["device", "list"], ["user"], ["user", "show"], ["user", "profile"],
     ["user", "forget"], ["follow"], ["unfollow"], ["audience", "show"],
     ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
-    ["config"], ["config", "show"], ["config", "schema"], ["completions"],
+    ["config"], ["config", "show"], ["config", "schema"], ["doctor"], ["completions"],
   ])
   func everyVerbExplainsItself(_ path: [String]) throws {
     let process = try Command.start(path + ["--help"])
