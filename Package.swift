@@ -441,8 +441,8 @@ let testTargets: [Target] = [
   tests(
     "ChecksTests",
     [
-      "Checkout", "Checks", "Ingest", "Kafka", "Keyspace", "Redis", "Settings", "Terminal",
-      "Topics",
+      "Checkout", "Checks", "Ingest", "Kafka", "Keyspace", "Processes", "Redis", "Settings",
+      "Terminal", "TLS", "Topics", "Transport",
     ]
   ),
   tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),

@@ -32,16 +32,27 @@ enum RedisChecks {
         var options = made
         options.connectTimeout = min(options.connectTimeout, timeout)
         options.commandTimeout = min(options.commandTimeout, timeout)
-        let client = RedisClient(options: options, loop: loop, log: { _ in })
+        var detours: [String] = []
+        let client = RedisClient(
+          options: options, loop: loop, log: { if $0.contains(detour) { detours.append($0) } })
         client.start()
         defer { client.close() }
         let nodes = RedisNodeChecks(
           client: client, options: options, keyspace: keyspace, process: process, loop: loop,
           examination: examination)
-        return await look(nodes, deniesWarnings)
+        var found = await look(nodes, deniesWarnings)
+        if examination != nil, let line = detours.first {
+          found.warning(
+            "redis.role", .configuration, line, key: "redis.host",
+            hint: "name the master, or its sentinels: while this replica is away, nobody finds it")
+        }
+        return found
       })
     return list
   }
+
+  /// The client's log line when it was given the address of a replica.
+  private static let detour = "leads to a replica"
 
   private static func look(_ nodes: RedisNodeChecks, _ deniesWarnings: Bool) async -> CheckList {
     let (client, options) = (nodes.client, nodes.options)
