@@ -199,8 +199,9 @@ let rooms: [Target] = [
     "Checks",
     [
       "APNs",
-      "Assembly", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model", "Record",
-      "Redis", "Settings", "SingleRequests", "Terminal", "Text", "Topics",
+      "Assembly", "CLinux", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model",
+      "Record", "Redis", "Settings", "SingleRequests", "Terminal", "Text", "TLS", "Topics",
+      "Transport",
     ]),
   room("Processes", ["CLinux", "EventLoop", "Terminal", "Text", "Threads"]),
   room(
@@ -454,8 +455,8 @@ let testTargets: [Target] = [
   tests(
     "ChecksTests",
     [
-      "Checkout", "Checks", "Ingest", "Kafka", "Keyspace", "Redis", "Settings", "Terminal",
-      "Topics",
+      "Checkout", "Checks", "Ingest", "Kafka", "Keyspace", "Processes", "Redis", "Settings",
+      "Terminal", "TLS", "Topics", "Transport",
     ]
   ),
   tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),

@@ -59,6 +59,16 @@ package enum Assembly {
     return options
   }
 
+  /// How a look at the brokers' certificates is secured, as librdkafka does it: nil without TLS.
+  /// Certificates in `kafka.properties` are librdkafka's alone.
+  package static func kafkaSecurity(
+    _ settings: Settings
+  ) throws(SettingsError) -> ClientSecurity? {
+    let kafka = settings.kafka.security
+    guard kafka.securityProtocol.usesTLS else { return nil }
+    return try security("kafka.security.ca_file", kafka.caFile, protocols: [])
+  }
+
   package static func ingestOptions(_ settings: Settings) -> IngestOptions {
     var options = IngestOptions()
     options.eventsTopic = settings.kafka.topics.events
@@ -99,7 +109,7 @@ package enum Assembly {
   }
 
   /// Of `host:port`, which the table of settings has looked at; an IPv6 address is in brackets.
-  private static func endpoint(_ text: String) -> Endpoint? {
+  package static func endpoint(_ text: String) -> Endpoint? {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...])
     else { return nil }
     let host = text[..<colon]
@@ -288,6 +298,9 @@ enum ZoneDirectory {
 
 /// Reads the files that settings name: the templates, time zones.
 extension Assembly {
+  /// Where the system's time zones are, a file for each.
+  package static let timeZoneDirectory = ZoneDirectory.path
+
   /// Reads the time zones; without any, only events for a local hour and quiet hours lack them. The
   /// next process sees later changes.
   package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {

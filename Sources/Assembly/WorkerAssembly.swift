@@ -94,6 +94,18 @@ extension Assembly {
       + (webpush.isConfigured ? usualPushServices * browsers : 0)
   }
 
+  /// Connections to push services that such a worker may have at a time, under load. While servers
+  /// end connections faster than they answer there may be more. Reads no file.
+  package static func mostConnections(_ settings: Settings) -> Int {
+    let (apns, fcm, webpush) = (settings.apns, settings.fcm, settings.webpush)
+    let ofLane =
+      Destination.all(of: .apns).count * CredentialGroup.all(settings).count
+      * apns.mostConnectionsPerLane
+      + FCMGroup.all(fcm).count * fcm.mostConnectionsPerLane
+      + (webpush.isConfigured ? usualPushServices * webpush.connectionsPerLane : 0)
+    return lanes(settings) * ofLane
+  }
+
   /// The most that others send again when such a worker dies. Reads no file.
   package static func crashBound(_ settings: Settings) -> CrashBound {
     CrashBound(

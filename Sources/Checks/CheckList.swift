@@ -9,50 +9,50 @@ package struct CheckList: Sendable {
 
   package init(deniesWarnings: Bool) { self.deniesWarnings = deniesWarnings }
 
-  package mutating func ok(_ area: String, _ message: String) {
-    add(area, .ok, .configuration, message)
+  package mutating func ok(_ id: String, _ message: String, of subject: String? = nil) {
+    add(id, .ok, .configuration, message, subject)
   }
 
-  package mutating func skipped(_ area: String, _ message: String) {
-    add(area, .skipped, .configuration, message)
+  package mutating func skipped(_ id: String, _ message: String, of subject: String? = nil) {
+    add(id, .skipped, .configuration, message, subject)
   }
 
   package mutating func warning(
-    _ area: String, _ blame: CheckItem.Blame, _ message: String, key: String? = nil,
-    hint: String? = nil
+    _ id: String, _ blame: CheckItem.Blame, _ message: String, of subject: String? = nil,
+    key: String? = nil, hint: String? = nil
   ) {
-    add(area, deniesWarnings ? .problem : .warning, blame, message, key: key, hint: hint)
+    add(id, deniesWarnings ? .problem : .warning, blame, message, subject, key: key, hint: hint)
   }
 
   package mutating func problem(
-    _ area: String, _ blame: CheckItem.Blame, _ message: String, key: String? = nil,
-    hint: String? = nil
+    _ id: String, _ blame: CheckItem.Blame, _ message: String, of subject: String? = nil,
+    key: String? = nil, hint: String? = nil
   ) {
-    add(area, .problem, blame, message, key: key, hint: hint)
+    add(id, .problem, blame, message, subject, key: key, hint: hint)
   }
 
-  package mutating func add(_ area: String, _ finding: SettingsFinding) {
+  package mutating func add(_ id: String, _ finding: SettingsFinding) {
     let isProblem = finding.severity == .problem || deniesWarnings
     items.append(
       CheckItem(
-        area: area, status: isProblem ? .problem : .warning, blame: .configuration,
+        id: id, subject: nil, status: isProblem ? .problem : .warning, blame: .configuration,
         place: finding.place, key: finding.key, message: finding.message, hint: finding.hint))
   }
 
-  package mutating func add(_ area: String, _ error: SettingsError) {
-    for problem in error.problems { add(area, problem) }
+  package mutating func add(_ id: String, _ error: SettingsError) {
+    for problem in error.problems { add(id, problem) }
   }
 
   package mutating func append(_ other: CheckList) { items += other.items }
 
   private mutating func add(
-    _ area: String, _ status: CheckItem.Status, _ blame: CheckItem.Blame, _ message: String,
-    key: String? = nil, hint: String? = nil
+    _ id: String, _ status: CheckItem.Status, _ blame: CheckItem.Blame, _ message: String,
+    _ subject: String?, key: String? = nil, hint: String? = nil
   ) {
     items.append(
       CheckItem(
-        area: area, status: status, blame: blame, place: nil, key: key, message: message,
-        hint: hint))
+        id: id, subject: subject, status: status, blame: blame, place: nil, key: key,
+        message: message, hint: hint))
   }
 
   // MARK: The verdict
@@ -65,6 +65,21 @@ package struct CheckList: Sendable {
     let problems = items.filter { $0.status == .problem }
     if problems.contains(where: { $0.blame == .configuration }) { return .config }
     return problems.isEmpty ? .ok : .unavailable
+  }
+
+  /// The verdict of `fanfare doctor`: a service that is down comes first, since what it would have
+  /// said is not known. Warnings are something wrong, too.
+  package var doctorExitCode: ExitCode {
+    let wrong = items.filter(\.isWrong)
+    if wrong.contains(where: { $0.blame == .outage }) { return .unavailable }
+    return wrong.isEmpty ? .ok : .failed
+  }
+
+  /// Only what is wrong.
+  package var onlyWrong: CheckList {
+    var list = self
+    list.items.removeAll { !$0.isWrong }
+    return list
   }
 }
 
@@ -89,19 +104,23 @@ extension CheckList {
     console.line(console.styled(verdict, problems > 0 ? .red : .green))
   }
 
-  package var json: JSONOutput {
+  package var json: JSONOutput { json(ok: problems == 0) }
+
+  /// - Parameter ok: whether all is well, by the caller's measure.
+  package func json(ok: Bool) -> JSONOutput {
     let checks = items.map { item -> JSONOutput in
       var object: JSONObject = [
-        "area": .text(item.area), "status": .text(item.status.rawValue),
+        "id": .text(item.id), "area": .text(item.area), "status": .text(item.status.rawValue),
         "message": .text(item.message),
       ]
+      if let subject = item.subject { object["subject"] = .text(subject) }
       if let place = item.place { object["place"] = .text(place) }
       if let key = item.key { object["key"] = .text(key) }
       if let hint = item.hint { object["hint"] = .text(hint) }
       return .object(object)
     }
     return [
-      "ok": .bool(problems == 0), "problems": .integer(problems), "warnings": .integer(warnings),
+      "ok": .bool(ok), "problems": .integer(problems), "warnings": .integer(warnings),
       "checks": .array(checks),
     ]
   }
@@ -125,14 +144,22 @@ package struct CheckItem: Sendable {
   package enum Status: String, Sendable { case ok, warning, problem, skipped }
 
   /// The party that can fix it: the author of the configuration, or the operator of a service.
-  package enum Blame: Sendable { case configuration, dependency }
+  /// `outage`: the operator of a service that does not answer.
+  package enum Blame: Sendable { case configuration, dependency, outage }
 
-  /// Its subject in one word: `templates`, `kafka`, `redis` …
-  package let area: String
+  /// The name of the question, the same in every release: `redis.persistence`. Several items have
+  /// one where there are several subjects.
+  package let id: String
+  /// One of several that the question is asked of: a topic, a server, a host.
+  package let subject: String?
   package var status: Status
   let blame: Blame
   package let place: String?
   package let key: String?
   package let message: String
   package let hint: String?
+
+  /// The part of the id before its first dot: `templates`, `kafka`, `redis` …
+  package var area: String { String(id.prefix { $0 != "." }) }
+  package var isWrong: Bool { status == .problem || status == .warning }
 }

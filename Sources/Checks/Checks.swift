@@ -20,20 +20,7 @@ package enum Checks {
     timeout: Duration, deniesWarnings: Bool, now: Int64
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
-    FileChecks.configuration(report, file: file, &list)
-    // Also with a configuration that is wrong elsewhere: its files may hold further problems.
-    if process.compilesTemplates { FileChecks.templates(report.read, &list) }
-    if process.looksForTemplates { FileChecks.templateNames(report.read, &list) }
-    if process == .worker { FileChecks.rules(report.read, &list) }
-    if process == .worker || process == .api {
-      FileChecks.api(report.read, isNeeded: process == .api, now: now, &list)
-    }
-    let credentials =
-      process.asksApple ? FileChecks.credentials(report, now: now, &list) : []
-    if process == .worker { FileChecks.bounds(report, &list) }
-    if process.asksApple {
-      list.append(WebPushChecks.run(report.read, deniesWarnings: deniesWarnings))
-    }
+    let credentials = files(report, for: process, file: file, now: now, &list)
     guard connects else { return list }
     if !KafkaChecks.topics(of: process, report.read).isEmpty, mayConnect("kafka", report, &list) {
       KafkaChecks.run(report.read, for: process, timeout: timeout, &list)
@@ -55,6 +42,29 @@ package enum Checks {
     return list
   }
 
+  /// Checks that connect to nothing.
+  /// - Returns: the credentials for Apple that are in order.
+  static func files(
+    _ report: SettingsReport, for process: CheckedProcess, file: String?, now: Int64,
+    _ list: inout CheckList
+  ) -> [CheckedCredentials] {
+    FileChecks.configuration(report, file: file, &list)
+    // Also with a configuration that is wrong elsewhere: its files may hold further problems.
+    if process.compilesTemplates { FileChecks.templates(report.read, &list) }
+    if process.looksForTemplates { FileChecks.templateNames(report.read, &list) }
+    if process == .worker { FileChecks.rules(report.read, &list) }
+    if process == .worker || process == .api {
+      FileChecks.api(report.read, isNeeded: process == .api, now: now, &list)
+    }
+    let credentials =
+      process.asksApple ? FileChecks.credentials(report, now: now, &list) : []
+    if process == .worker { FileChecks.bounds(report, &list) }
+    if process.asksApple {
+      list.append(WebPushChecks.run(report.read, deniesWarnings: list.deniesWarnings))
+    }
+    return credentials
+  }
+
   /// Without these one can see whether Apple's servers are there, but show them no credentials.
   private static func isCredential(_ key: String) -> Bool {
     let own = [
@@ -65,7 +75,7 @@ package enum Checks {
   }
 
   /// A mistake in one part of the configuration says nothing about the others.
-  private static func mayConnect(
+  static func mayConnect(
     _ area: String, _ report: SettingsReport, _ list: inout CheckList
   ) -> Bool {
     let isWrong = report.problems.contains { problem in
@@ -74,7 +84,8 @@ package enum Checks {
       return (key == area || key.hasPrefix(area + ".")) && !isCredential(key)
     }
     if isWrong {
-      list.skipped(area, "not connected to while its part of the configuration is wrong")
+      list.skipped(
+        "\(area).connection", "not connected to while its part of the configuration is wrong")
     }
     return !isWrong
   }
@@ -93,23 +104,24 @@ struct CheckedCredentials {
 
 /// Whether Apple's servers, or what stands for them, can be reached and take our credentials.
 enum APNsChecks {
-  private static let area = "apns"
   /// No device has such a token, and none can get it: it is what Apple calls a BadDeviceToken. Nor
   /// is there a payload, so that a simulator, which takes any token, does not take this either.
   private static let probe = AppleRequest(
     path: "/3/device/" + String(repeating: "0", count: 64),
     fields: [.init("apns-push-type", "alert")])
 
+  /// - Parameter wallClock: ms since 1970, to compare with the time that answers say; nil: it is
+  ///   not compared.
   static func run(
     _ settings: Settings, _ credentials: [CheckedCredentials], timeout: Duration,
-    deniesWarnings: Bool, now: Int64
+    deniesWarnings: Bool, now: Int64, wallClock: (@Sendable () -> Int64)? = nil
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     let routes: [Destination: RouteTarget]
     do {
       routes = try Assembly.deliverRoutes(settings)
     } catch {
-      list.add(area, error)
+      list.add("apns.routes", error)
       return list
     }
     let limit = min(timeout, settings.apns.connectTimeout + settings.apns.requestTimeout)
@@ -122,7 +134,12 @@ enum APNsChecks {
         // A simulator stands for both.
         if asked.contains(where: { $0.endpoint == route.endpoint }) { continue }
         asked.append(route)
-        await ask(route, environment, shown, timeout: limit, now: now, &list)
+        let asked = wallClock?()
+        let answer = await ask(route, environment, shown, timeout: limit, now: now, &list)
+        if let asked, let answered = wallClock?() {
+          ClockJudge(id: "apns.clock", name: "\(route.endpoint)").judge(
+            date: answer?.field("date"), asked: asked, answered: answered, &list)
+        }
       }
     }
     return list
@@ -131,17 +148,19 @@ enum APNsChecks {
   private static func ask(
     _ route: RouteTarget, _ environment: Destination, _ shown: CheckedCredentials?,
     timeout: Duration, now: Int64, _ list: inout CheckList
-  ) async {
+  ) async -> AppleReply? {
     do {
       let authorized = try shown?.credentials.authorizing(route, now: now)
       let answer = await SingleRequest.ask(
         authorized == nil ? nil : probe, on: authorized?.route ?? route,
         authorization: authorized?.authorization, timeout: timeout)
       tell(answer, environment, route, shown, &list)
+      return answer
     } catch {
       list.problem(
-        area, .configuration, "\(environment.name): \(error)",
+        "apns.credentials", .configuration, "\(environment.name): \(error)",
         key: (shown?.prefix ?? "apns.") + "key_file")
+      return nil
     }
   }
 
@@ -154,24 +173,25 @@ enum APNsChecks {
     let isLegacy = route.interface != nil
     if isLegacy {
       list.warning(
-        area, .configuration,
+        "apns.interface", .configuration,
         "\(name): the legacy binary interface, which Apple retired on 2021-03-31",
         key: "apns.\(environment.name).interface",
         hint: "it says nothing of what it takes, and nothing of credentials: docs/legacy.md")
     }
     if let milliseconds = answer.connectMilliseconds {
-      list.ok(area, "\(name): \(isLegacy ? "TLS" : "TLS and HTTP/2") in \(milliseconds) ms")
+      list.ok(
+        "apns.connection", "\(name): \(isLegacy ? "TLS" : "TLS and HTTP/2") in \(milliseconds) ms")
     }
     if let failure = answer.failure {
       list.problem(
         // The transport's error names the server already.
-        area, .dependency, "\(answer.error == nil ? name : environment.name): \(failure)",
+        "apns.connection", .outage, "\(answer.error == nil ? name : environment.name): \(failure)",
         hint: answer.hint)
       return
     }
     guard !isLegacy else { return }
     guard let shown, let status = answer.status else {
-      list.skipped(area, "\(name): without credentials nothing was asked")
+      list.skipped("apns.credentials", "\(name): without credentials nothing was asked")
       return
     }
     let reason = answer.reason ?? "without a reason"
@@ -186,10 +206,10 @@ enum APNsChecks {
     let isCertificate = shown.isCertificate
     let what = isCertificate ? "certificate" : "provider token"
     switch status {
-    case 400, 410: list.ok(area, "\(name): takes the \(what)")
+    case 400, 410: list.ok("apns.credentials", "\(name): takes the \(what)")
     case 403:
       list.problem(
-        area, .configuration, "\(name): refuses the \(what): \(reason)",
+        "apns.credentials", .configuration, "\(name): refuses the \(what): \(reason)",
         key: shown.prefix + (isCertificate ? "certificate_file" : "key_file"),
         hint: isCertificate
           ? "is it for this environment, and not revoked?"
@@ -197,13 +217,15 @@ enum APNsChecks {
             + "is the clock right?")
     case 429:
       list.warning(
-        area, .dependency, "\(name): \(reason): too many provider tokens in a short time",
+        "apns.credentials", .dependency,
+        "\(name): \(reason): too many provider tokens in a short time",
         hint: "check again in 20 minutes")
     case 500...599:
-      list.problem(area, .dependency, "\(name): answers \(status) \(reason)")
+      list.problem("apns.answer", .dependency, "\(name): answers \(status) \(reason)")
     default:
       list.problem(
-        area, .configuration, "\(name): answers \(status) \(reason), as Apple's service never does",
+        "apns.answer", .configuration,
+        "\(name): answers \(status) \(reason), as Apple's service never does",
         key: "apns.\(environment.name).host")
     }
   }

@@ -5,8 +5,6 @@ import Terminal
 
 /// Whether FCM, or what stands for it, can be reached and takes our credentials for each project.
 enum FCMChecks {
-  private static let area = "fcm"
-
   static func run(
     _ settings: Settings, timeout: Duration, deniesWarnings: Bool
   ) async -> CheckList {
@@ -18,7 +16,7 @@ enum FCMChecks {
         tell(verdict, files, target, &list)
       }
     } catch {
-      list.add(area, error)
+      list.add("fcm.credentials", error)
     }
     return list
   }
@@ -30,13 +28,15 @@ enum FCMChecks {
     let whose = files.name.map { " (\($0))" } ?? ""
     let tried = "\(files.projectName)\(whose), \(target.endpoint)"
     switch verdict {
-    case .taken: list.ok(area, "\(tried): takes the access token of \(files.sourceName)")
+    case .taken:
+      list.ok("fcm.credentials", "\(tried): takes the access token of \(files.sourceName)")
     case .refused(let why):
       list.problem(
-        area, .configuration, "\(tried), \(files.sourceName): \(why)", key: files.group.key,
+        "fcm.credentials", .configuration, "\(tried), \(files.sourceName): \(why)",
+        key: files.group.key,
         hint: hint(files.group.account.sources.first))
     case .unreachable(let why):
-      list.problem(area, .dependency, "\(tried): \(why)")
+      list.problem("fcm.connection", .outage, "\(tried): \(why)")
     }
   }
 

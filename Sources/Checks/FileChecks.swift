@@ -8,10 +8,11 @@ enum FileChecks {
   static func configuration(
     _ report: SettingsReport, file: String?, _ list: inout CheckList
   ) {
-    let area = "configuration"
-    for finding in report.findings { list.add(area, finding) }
+    for finding in report.findings { list.add("configuration.settings", finding) }
     if report.problems.isEmpty {
-      list.ok(area, file.map { "\($0) is valid" } ?? "no file; defaults and what is set over them")
+      list.ok(
+        "configuration.settings",
+        file.map { "\($0) is valid" } ?? "no file; defaults and what is set over them")
     }
   }
 
@@ -22,26 +23,26 @@ enum FileChecks {
       problem.key.map { !$0.hasPrefix("apns.key_") && $0 != "apns.team_id" } ?? true
     }
     guard !isWrong else {
-      return list.skipped("memory", "not reckoned while the configuration is wrong")
+      return list.skipped("memory.budget", "not reckoned while the configuration is wrong")
     }
-    list.ok("memory", "\(Assembly.memoryBudget(report.read))")
+    list.ok("memory.budget", "\(Assembly.memoryBudget(report.read))")
     if let warning = Assembly.memoryWarning(report.read) {
-      list.warning("memory", .configuration, warning, key: "lanes.count")
+      list.warning("memory.limit", .configuration, warning, key: "lanes.count")
     }
-    list.ok("crash", "\(Assembly.crashBound(report.read))")
+    list.ok("crash.bound", "\(Assembly.crashBound(report.read))")
   }
 
   static func templates(_ settings: Settings, _ list: inout CheckList) {
     let (templates, problems) = Assembly.templatesAndProblems(settings)
     for template in templates {
       let locales = template.locales.joined(separator: ", ")
-      list.ok("templates", "\(template.name): \(template.pushType.rawValue), \(locales)")
+      list.ok("templates.content", "\(template.name): \(template.pushType.rawValue), \(locales)")
       for warning in template.warnings {
-        list.add("templates", Assembly.finding(.warning, warning))
+        list.add("templates.content", Assembly.finding(.warning, warning))
       }
     }
     for problem in problems + TemplateFile.warnings(in: settings.templates.directory) {
-      list.add("templates", problem)
+      list.add("templates.content", problem)
     }
   }
 
@@ -50,9 +51,9 @@ enum FileChecks {
     let directory = settings.templates.directory
     guard let names = TemplateFile.names(in: directory) else {
       return list.skipped(
-        "templates", "\(directory) cannot be read: events are not checked for their template")
+        "templates.names", "\(directory) cannot be read: events are not checked for their template")
     }
-    list.ok("templates", "events name one of \(names.joined(separator: ", "))")
+    list.ok("templates.names", "events name one of \(names.joined(separator: ", "))")
   }
 
   static func rules(_ settings: Settings, _ list: inout CheckList) {
@@ -60,15 +61,15 @@ enum FileChecks {
     do {
       let zones = try Assembly.rules(settings).timeZones?.count ?? 0
       let name = settings.rules.defaultTimeZone ?? "UTC"
-      list.ok("rules", "\(zones) time zones; in doubt it is \(name)'s time")
+      list.ok("rules.time_zones", "\(zones) time zones; in doubt it is \(name)'s time")
       if let warning = Assembly.ruleWarning(settings) {
         list.add(
-          "rules",
+          "rules.default_time_zone",
           SettingsFinding(
             .warning, place: nil, key: "rules.default_time_zone", message: warning))
       }
     } catch {
-      list.add("rules", error)
+      list.add("rules.time_zones", error)
     }
   }
 
@@ -77,16 +78,15 @@ enum FileChecks {
   static func api(
     _ settings: Settings, isNeeded: Bool, now: Int64, _ list: inout CheckList
   ) {
-    let area = "api"
     if isNeeded {
-      do { try Assembly.checkAPIHost(settings) } catch { list.add(area, error) }
+      do { try Assembly.checkAPIHost(settings) } catch { list.add("api.host", error) }
     }
     if isNeeded || settings.api.keysFile != nil {
       do {
         let keys = try Assembly.apiKeys(settings).keys.count
-        list.ok(area, "\(keys == 1 ? "1 key" : "\(keys) keys") in api.keys_file")
+        list.ok("api.keys", "\(keys == 1 ? "1 key" : "\(keys) keys") in api.keys_file")
       } catch {
-        list.add(area, error)
+        list.add("api.keys", error)
       }
     }
     do {
@@ -94,16 +94,17 @@ enum FileChecks {
       let end = certificate.expiresAt * 1000
       guard end > now else {
         return list.problem(
-          area, .configuration, "its certificate has expired", key: "api.tls.certificate_file")
+          "api.certificate", .configuration, "its certificate has expired",
+          key: "api.tls.certificate_file")
       }
-      list.ok(area, "its certificate and key belong together")
+      list.ok("api.certificate", "its certificate and key belong together")
       if let days = fewDays(until: end, now) {
         list.warning(
-          area, .configuration, "its certificate expires in \(days) days",
+          "api.certificate", .configuration, "its certificate expires in \(days) days",
           key: "api.tls.certificate_file", hint: "fanfare api reads another as soon as it is there")
       }
     } catch {
-      list.add(area, error)
+      list.add("api.certificate", error)
     }
   }
 
@@ -118,7 +119,7 @@ enum FileChecks {
       let keys = ["key_file", "key_id", "team_id", "certificate_file"].map { group.prefix + $0 }
       guard !report.problems.contains(where: { $0.key.map(keys.contains) ?? true }) else {
         list.skipped(
-          group.settings.certificateFile == nil ? "key" : "certificate",
+          group.settings.certificateFile == nil ? "key.file" : "certificate.file",
           "not looked at while the configuration is wrong")
         return nil
       }
@@ -135,26 +136,27 @@ enum FileChecks {
   private static func certificate(
     _ group: CredentialGroup, _ apns: Settings.APNs, _ now: Int64, _ list: inout CheckList
   ) -> APNsCredentials? {
-    let (area, key) = ("certificate", group.prefix + "certificate_file")
+    let key = group.prefix + "certificate_file"
     do {
       let files = try CertificateCredentials(group, apns)
       let end = files.contents.expiresAt * 1000
       guard end > now else {
         list.problem(
-          area, .configuration, "it has expired: \(files.contents.words)", key: key,
+          "certificate.validity", .configuration, "it has expired: \(files.contents.words)",
+          key: key,
           hint: "renew it in the Apple developer account")
         return nil
       }
-      list.ok(area, files.contents.words)
+      list.ok("certificate.validity", files.contents.words)
       if let days = fewDays(until: end, now) {
         list.warning(
-          area, .configuration, "it expires in \(days) days", key: key,
+          "certificate.validity", .configuration, "it expires in \(days) days", key: key,
           hint: "renew it in the Apple developer account, and put it in the place of this one")
       }
       compare(group, with: files.contents.servedTopics, key: key, &list)
       return files.credentials
     } catch {
-      list.add(area, error)
+      list.add("certificate.file", error)
       return nil
     }
   }
@@ -170,7 +172,8 @@ enum FileChecks {
   ) {
     for app in group.apps where !topics.contains(app) {
       list.problem(
-        "certificate", .configuration, "it does not name \(app), so Apple refuses its pushes",
+        "certificate.topics", .configuration,
+        "it does not name \(app), so Apple refuses its pushes",
         key: key)
     }
   }
@@ -181,18 +184,18 @@ enum FileChecks {
   ) -> APNsCredentials? {
     let field = group.prefix + "key_file"
     guard let path = group.settings.keyFile, let teamID = group.settings.teamID else {
-      list.skipped("key", "\(field) and \(group.prefix)team_id are not both set")
+      list.skipped("key.file", "\(field) and \(group.prefix)team_id are not both set")
       return nil
     }
     do {
       let tokens = try ProviderCredentials(group, apns).tokens
       _ = try tokens.token(now: now)
-      list.ok("key", "\(path) signs, as key \(tokens.keyID) of team \(teamID)")
+      list.ok("key.file", "\(path) signs, as key \(tokens.keyID) of team \(teamID)")
       return .key(tokens)
     } catch let error as SettingsError {
-      list.add("key", error)
+      list.add("key.file", error)
     } catch {
-      list.problem("key", .configuration, "\(error)", key: field)
+      list.problem("key.file", .configuration, "\(error)", key: field)
     }
     return nil
   }

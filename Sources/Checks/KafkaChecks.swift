@@ -6,7 +6,6 @@ import Topics
 
 /// Whether Kafka answers and has the topics.
 enum KafkaChecks {
-  private static let area = "kafka"
   /// With fewer a large fan-out has few workers to share it.
   private static let fewPartitions = 8
 
@@ -26,9 +25,11 @@ enum KafkaChecks {
     }
   }
 
-  /// Blocks for at most `timeout`.
+  /// Blocks for at most `timeout` a question.
+  /// - Parameter examination: what else is asked; nil: nothing.
   static func run(
-    _ settings: Settings, for process: CheckedProcess, timeout: Duration, _ list: inout CheckList
+    _ settings: Settings, for process: CheckedProcess, timeout: Duration,
+    examination: KafkaExamination? = nil, _ list: inout CheckList
   ) {
     login(settings.kafka.security, &list)
     let topics = settings.kafka.topics
@@ -40,23 +41,28 @@ enum KafkaChecks {
       information = try admin.metadata(topics: names, timeout: timeout)
     } catch {
       let isOurs = [.configuration, .authentication, .authorization].contains(error.code)
-      list.problem(area, isOurs ? .configuration : .dependency, error.description)
+      list.problem("kafka.connection", isOurs ? .configuration : .outage, error.description)
       return
     }
     let brokers = information.brokers.sorted()
-    list.ok(area, "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
+    list.ok(
+      "kafka.connection",
+      "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
     for name in names { topic(name, information, &list) }
     // A worker must find records in its topics until it has read them.
     if process == .worker {
       TopicPolicyChecks(settings).run(
         admin, topics: information.partitions.keys.sorted(), timeout: timeout, &list)
     }
+    if let examination {
+      return examination.run(admin, information, timeout: timeout, &list)
+    }
     for name in [topics.segments, topics.bulkSegments] where names.contains(name) {
       guard let partitions = information.partitions[name], partitions < fewPartitions else {
         continue
       }
       list.warning(
-        area, .dependency,
+        "kafka.partitions", .dependency,
         "\(name): no more than \(partitions) workers can share a large fan-out",
         hint: "give it about as many partitions as all workers together have lanes")
     }
@@ -66,13 +72,16 @@ enum KafkaChecks {
     _ name: String, _ information: KafkaClusterInfo, _ list: inout CheckList
   ) {
     if let failure = information.failures[name] {
-      list.problem(area, .dependency, failure.description)
+      list.problem("kafka.topics", .dependency, failure.description)
     } else if let partitions = information.partitions[name] {
-      list.ok(area, "\(name): \(partitions == 1 ? "1 partition" : "\(partitions) partitions")")
+      list.ok(
+        "kafka.topics", "\(name): \(partitions == 1 ? "1 partition" : "\(partitions) partitions")")
     } else {
       list.problem(
-        area, .dependency, "the topic \(name) does not exist",
-        hint: "`fanfare topics create` makes it; with --dry-run it prints Kafka's own command")
+        "kafka.topics", .dependency, "the topic \(name) does not exist",
+        hint:
+          "`fanfare topics create` makes it; with --dry-run it prints Kafka's own command. A user "
+          + "without the right Describe does not see it either")
     }
   }
 
@@ -81,7 +90,7 @@ enum KafkaChecks {
     switch security.mechanism {
     case .scramSHA256, .scramSHA512:
       list.warning(
-        area, .configuration,
+        "kafka.login", .configuration,
         "librdkafka \(KafkaVersion.string) cannot log in with SCRAM at Kafka 4 brokers",
         key: "kafka.security.mechanism",
         hint: "they answer \"invalid credentials\": use PLAIN over TLS, or librdkafka 2.6.1")
@@ -92,8 +101,6 @@ enum KafkaChecks {
 
 /// Whether topics keep their records for as long as somebody may still have to read them.
 struct TopicPolicyChecks {
-  private static let area = "kafka"
-
   private let events: Settings.Events
   private let topics: Settings.Kafka.Topics
 
@@ -117,15 +124,16 @@ struct TopicPolicyChecks {
       policies = try admin.policies(of: asked, timeout: timeout)
     } catch  where error.code == .unsupported {
       return list.skipped(
-        Self.area, "the retention of topics is not known: the embedded broker does not tell")
+        "kafka.retention", "the retention of topics is not known: the embedded broker does not tell"
+      )
     } catch {
-      return list.skipped(Self.area, "the retention of topics is not known: \(error)")
+      return list.skipped("kafka.retention", "the retention of topics is not known: \(error)")
     }
     for (topic, result) in policies.sorted(by: { $0.key < $1.key }) {
       switch result {
       case .success(let policy): check(topic, policy, &list)
       case .failure(let error):
-        list.skipped(Self.area, "the retention of \(topic) is not known: \(error)")
+        list.skipped("kafka.retention", "the retention of \(topic) is not known: \(error)")
       }
     }
   }
@@ -133,7 +141,7 @@ struct TopicPolicyChecks {
   func check(_ topic: String, _ policy: TopicPolicy, _ list: inout CheckList) {
     if policy.isCompacted {
       list.problem(
-        Self.area, .dependency,
+        "kafka.cleanup_policy", .dependency,
         "\(topic) is compacted: of two records with one key only the last is kept for sure",
         hint: "kafka-configs.sh --alter --entity-type topics --entity-name \(topic) "
           + "--add-config cleanup.policy=delete")
@@ -149,18 +157,18 @@ struct TopicPolicyChecks {
         + "retention.ms=\(usefulFor.components.seconds * 1000)"
       if retention < usual {
         list.problem(
-          Self.area, .dependency,
+          "kafka.retention", .dependency,
           message + "may be of use for \(DurationText.text(usual)) and longer", hint: hint)
       } else {
         list.warning(
-          Self.area, .dependency,
+          "kafka.retention", .dependency,
           message + "may be of use for \(DurationText.text(usefulFor))",
           hint: hint + ", or a lower events.maximum_expires_in")
       }
     }
     if let bytes = policy.retentionBytes {
       list.warning(
-        Self.area, .dependency,
+        "kafka.retention_bytes", .dependency,
         "\(topic) forgets records beyond \(bytes) bytes a partition, read or not",
         hint: "kafka-configs.sh --alter --entity-type topics --entity-name \(topic) "
           + "--delete-config retention.bytes")

@@ -6,6 +6,10 @@ struct SettingsLayers {
   struct Effective {
     let value: SettingValue
     let source: SettingSource
+    /// Where the other entries of a mapping come from, to which flags have added some.
+    var others: [SettingSource] = []
+    /// Of a secret: the file that it was read from.
+    var secretFile: String?
   }
 
   /// Where relative paths of the file begin; empty for the working directory.
@@ -43,6 +47,24 @@ struct SettingsLayers {
       if let value = values[key.path]?.value { key.apply(&settings, value) }
     }
     return settings
+  }
+
+  /// Every key, in the order of the table.
+  /// - Parameter settings: what was made of these layers.
+  func resolved(_ settings: Settings) -> [ResolvedSetting] {
+    SettingTable.keys.map { key in
+      let effective = values[key.path]
+      if key.path == SettingTable.workerID, effective == nil {
+        return ResolvedSetting(
+          path: key.path, value: .text(settings.worker.id), origins: [.process])
+      }
+      let sources = (effective?.others ?? []) + [effective?.source ?? .builtIn]
+      let origins: [ResolvedSetting.Origin] =
+        effective?.secretFile.map { [.secretFile(path: $0, namedBy: source(of: key.path))] }
+        ?? sources.map { .source($0) }
+      return ResolvedSetting(
+        path: key.path, value: .init(effective?.value, of: key.kind), origins: origins)
+    }
   }
 
   func source(of path: String) -> SettingSource { values[path]?.source ?? .builtIn }
@@ -186,7 +208,10 @@ struct SettingsLayers {
       let entry = RawSetting(.map([(name, RawSetting(.single(text), source))]), source)
       read(key, entry, relativeTo: "")
       if case .map(let old)? = before?.value, case .map(let new)? = values[key.path]?.value {
-        values[key.path] = Effective(value: .map(old.merging(new) { $1 }), source: source)
+        let isDefault = before?.source == .builtIn
+        values[key.path] = Effective(
+          value: .map(old.merging(new) { $1 }), source: source,
+          others: isDefault ? [] : (before?.others ?? []) + [before?.source ?? .builtIn])
       }
       return true
     }
@@ -211,7 +236,8 @@ struct SettingsLayers {
       do {
         let file = try BoundedFile.readSecret(path, maximumBytes: 4_096)
         warnIfExposed(file, path: path, key: key.path, source: source)
-        values[secret] = Effective(value: .text(try SecretText.ofFile(file)), source: source)
+        values[secret] = Effective(
+          value: .text(try SecretText.ofFile(file)), source: source, secretFile: path)
         secretFilesRead.insert(key.path)
       } catch {
         add(.problem, source, key: key.path, error.message, hint: error.hint)

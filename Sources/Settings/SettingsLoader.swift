@@ -25,7 +25,8 @@ package enum SettingsLoader {
     if input.denyWarnings {
       for index in layers.findings.indices { layers.findings[index].severity = .problem }
     }
-    return SettingsReport(findings: layers.findings, read: settings)
+    return SettingsReport(
+      findings: layers.findings, read: settings, resolved: layers.resolved(settings))
   }
 
   private static func directory(of file: String?) -> String {

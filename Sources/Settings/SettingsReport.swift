@@ -5,6 +5,8 @@ package struct SettingsReport: Sendable {
   /// The readable settings, defaults in the place of faulty ones: to go on looking for further
   /// problems, never to work with.
   package let read: Settings
+  /// Every key with its value in `read` and where that comes from, in the order of the table.
+  package let resolved: [ResolvedSetting]
 
   package var problems: [SettingsFinding] { findings.filter { $0.severity == .problem } }
   package var warnings: [SettingsFinding] { findings.filter { $0.severity == .warning } }

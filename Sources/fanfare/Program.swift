@@ -44,6 +44,8 @@ let fanfareProgram = Program(
     RenderVerb.verb,
     TraceVerb.verb,
     CheckVerb.verb,
+    DoctorVerb.verb,
+    ConfigVerb.verb,
     DemoVerb.verb,
     BenchVerb.verb,
     VersionVerb.verb(version: Fanfare.version),

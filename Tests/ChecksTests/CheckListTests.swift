@@ -37,11 +37,14 @@ import Testing
 
   @Test func scriptsGetWhatPeopleSee() {
     var list = list()
-    list.problem("kafka", .configuration, "the key is wrong", key: "kafka.group", hint: "mend it")
+    list.problem(
+      "kafka.group", .configuration, "the key is wrong", of: "a", key: "kafka.group",
+      hint: "mend it")
     let json = list.json.serialized()
     #expect(
       json
-        == #"{"ok":false,"problems":1,"warnings":0,"checks":[{"area":"kafka","status":"problem","#
-        + #""message":"the key is wrong","key":"kafka.group","hint":"mend it"}]}"#)
+        == #"{"ok":false,"problems":1,"warnings":0,"checks":[{"id":"kafka.group","area":"kafka","#
+        + #""status":"problem","message":"the key is wrong","subject":"a","#
+        + #""key":"kafka.group","hint":"mend it"}]}"#)
   }
 }

@@ -19,7 +19,7 @@ import Testing
     ["device", "replace"], ["device", "list"], ["user"], ["user", "show"], ["user", "profile"],
     ["user", "forget"], ["follow"], ["unfollow"], ["audience", "show"],
     ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
-    ["completions"],
+    ["config"], ["config", "show"], ["config", "schema"], ["doctor"], ["completions"],
   ])
   func everyVerbExplainsItself(_ path: [String]) throws {
     let process = try Command.start(path + ["--help"])
@@ -28,7 +28,7 @@ import Testing
     #expect(text.contains("Usage: fanfare"))
     #expect(text.contains("Examples:"))
     #expect(
-      [["audience"], ["device"], ["user"], ["channel"]].contains(path)
+      [["audience"], ["device"], ["user"], ["channel"], ["config"]].contains(path)
         || text.contains("Exit codes:"))
   }
 

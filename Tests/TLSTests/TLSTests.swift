@@ -5,6 +5,29 @@ import Text
 @testable import TLS
 
 @Suite struct TLSTests {
+  @Test func aClientSaysWhatTheHandshakeAgreedOn() throws {
+    let pair = try SessionPair(hosts: ["localhost"], host: "localhost", days: 30)
+    #expect(pair.client.agreed == nil)
+    try pair.shakeHands()
+    let agreed = try #require(pair.client.agreed)
+    #expect(agreed.version == "TLS 1.3" && agreed.applicationProtocol == "h2")
+    let own = try #require(agreed.chain.first)
+    #expect(own.name == "localhost" && own.issuer == "Fanfare throw-away authority")
+    #expect(own.expiresAt > own.beginsAt)
+  }
+
+  @Test func certificatesOfAFileAreReadInTheirOrder() throws {
+    let authority = try ThrowAwayAuthority(hosts: ["a.test"])
+    let other = try ThrowAwayAuthority(hosts: ["b.test"])
+    let pem = authority.authorityCertificate + other.authorityCertificate
+    let all = CertificateSummary.all(pem: pem)
+    #expect(all.map(\.name) == Array(repeating: "Fanfare throw-away authority", count: 2))
+    #expect(CertificateSummary.all(pem: pem, maximum: 1).count == 1)
+    for text in ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+      #expect(CertificateSummary.all(pem: text).isEmpty)
+    }
+  }
+
   @Test func shakesHandsAndCarriesBytesBothWays() throws {
     let pair = try SessionPair(hosts: ["localhost"], host: "localhost")
     try pair.shakeHands()

@@ -16,6 +16,7 @@ struct SystemCalls {
     // What worlds replace: librdkafka, the resolver, certificates, secrets.
     "Sources/Bindings/Kafka/KafkaConsumer.swift":
       "librdkafka blocks while it ends, leaves a group, and asks for offsets",
+    "Sources/Bindings/Kafka/KafkaAdmin+Groups.swift": "librdkafka blocks until a deadline",
     "Sources/Bindings/Kafka/KafkaAdmin+Topics.swift": "librdkafka blocks until a deadline",
     "Sources/Bindings/Kafka/KafkaAdmin.swift": "librdkafka blocks until a deadline",
     "Sources/Bindings/Kafka/KafkaProducer.swift": "librdkafka's producer wants to be polled",

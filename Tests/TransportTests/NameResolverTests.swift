@@ -63,6 +63,27 @@ private final class ScriptedNames: Sendable {
     #expect(condition())
   }
 
+  @Test func whoAsksForAnAnswerHasItOrTheEndOfTheTime() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let names = ScriptedNames()
+      let resolver = names.makeResolver()
+      let late = await resolver.answer(for: Self.name, on: loop, within: .milliseconds(1))
+      #expect(late == nil)
+      names.answer(.success(try Self.addresses(1)))
+      names.answer(.success(try Self.addresses(1)))
+      let answer = await resolver.answer(for: Self.name, on: loop, within: .seconds(60))
+      #expect(try answer?.get().map(\.host) == ["127.0.0.1"])
+    }
+  }
+
+  @Test func addressesAreWrittenWithoutTheirPorts() throws {
+    let six = try Resolver.numeric(Endpoint(host: "fd00::0:1", port: 443)).get()
+    #expect(six.map(\.host) == ["fd00::1"] && six.allSatisfy(\.isIPv6))
+    #expect(try Self.addresses(7).allSatisfy { !$0.isIPv6 })
+  }
+
   @Test func aLateAnswerIsKeptForWhoAsksNext() async throws {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }

@@ -128,7 +128,7 @@ extension KafkaAdmin {
 extension AdminClient {
   /// librdkafka's mock cluster names a controller that it does not have, and the client would wait
   /// for that until its time is over.
-  private func refuseEmbeddedBroker(_ doing: String, _ timeout: Duration) throws(KafkaError) {
+  func refuseEmbeddedBroker(_ doing: String, _ timeout: Duration) throws(KafkaError) {
     _ = try metadata(ofAllTopics: false, timeout: timeout)
     guard let name = rd_kafka_clusterid(handle, 0) else { return }
     defer { rd_kafka_mem_free(handle, name) }

@@ -15,7 +15,7 @@ package struct TopicPolicy: Sendable, Equatable {
 
   /// By the names and values of a topic's configuration. A topic that is only compacted throws
   /// nothing away for its age.
-  init(_ entries: [String: String]) {
+  package init(_ entries: [String: String]) {
     let policies = (entries["cleanup.policy"] ?? "delete").split(separator: ",")
     let deletes = policies.contains("delete")
     func limit(_ name: String) -> Int64? {

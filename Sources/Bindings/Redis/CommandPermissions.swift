@@ -25,6 +25,31 @@ package enum CommandPermissions {
     return refused(tried, try await client.execute(pipeline(tried), at: master))
   }
 
+  /// The same by ACL DRYRUN, which does none of the commands. Nil: Redis cannot tell (it is older
+  /// than 7), or does not tell our user.
+  package static func missingByDryRun(
+    _ client: RedisClient, at master: RedisMaster, _ commands: [[String]], _ options: RedisOptions
+  ) async throws(RedisError) -> [String]? {
+    let tried = commands + ofClusters(options)
+    let user = options.username ?? "default"
+    let replies = try await client.execute(
+      pipeline(tried.map { ["ACL", "DRYRUN", user] + $0 }), at: master)
+    var names: [String] = []
+    for (index, command) in tried.enumerated() {
+      var name = command[0]
+      if let error = replies[index].errorText {
+        guard error.contains("Command"), error.contains("not found") else { return nil }
+        name += renamed
+      } else if replies[index].text == "OK" {
+        continue
+      }
+      if !names.contains(name) { names.append(name) }
+    }
+    return names
+  }
+
+  private static let renamed = " (renamed or disabled in Redis)"
+
   /// The names of those commands that our user may not use, or that the server does not have, by
   /// what was answered.
   private static func refused(_ commands: [[String]], _ replies: RedisReplies) -> [String] {
@@ -33,7 +58,7 @@ package enum CommandPermissions {
       let name: String
       switch replies[index].error?.kind {
       case .noPermission: name = command[0]
-      case .unknownCommand: name = "\(command[0]) (renamed or disabled in Redis)"
+      case .unknownCommand: name = command[0] + renamed
       default: continue
       }
       if !names.contains(name) { names.append(name) }

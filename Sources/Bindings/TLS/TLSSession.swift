@@ -6,7 +6,7 @@ import COpenSSL
 /// Call `receive` with what the socket gave and `send` with what shall go out; then write
 /// `ciphertext` to the socket and `consume` what it took.
 package final class TLSSession {
-  private let ssl: OpaquePointer
+  let ssl: OpaquePointer
   private let expectedHost: String?
   private let requiresProtocol: Bool
   private let context: AnyObject

@@ -109,6 +109,9 @@ package final class Connection {
   /// have not.
   package var applicationProtocol: String? { stream.tls?.applicationProtocol }
 
+  /// Of an open connection that speaks TLS: what its handshake agreed on.
+  package var handshake: TLSHandshake? { stream.tls?.agreed }
+
   /// Bytes written that the socket has not taken yet.
   package var pendingBytes: Int { stream.pendingBytes }
 

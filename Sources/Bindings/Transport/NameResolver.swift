@@ -11,7 +11,7 @@ package final class NameResolver: Sendable {
   /// The system's: /etc/hosts and the nameservers of /etc/resolv.conf.
   package static let system = NameResolver { Resolver.lookUp($0) }
 
-  typealias Answer = Result<[SocketAddress], TransportError>
+  package typealias Answer = Result<[SocketAddress], TransportError>
 
   /// An answer that took longer is late. A nameserver that lives answers within milliseconds, or
   /// asks others for some hundreds of them; a dead one takes 5 s.
@@ -106,5 +106,34 @@ package final class NameResolver: Sendable {
       return state.running.removeValue(forKey: endpoint) ?? []
     }
     for waiter in waiters { waiter.loop.execute { waiter.body(answer) } }
+  }
+}
+
+extension NameResolver {
+  /// Looks a name up for a caller on `loop`. Nil: there is no answer within `timeout`.
+  package nonisolated(nonsending) func answer(
+    for endpoint: Endpoint, on loop: EventLoop, within timeout: Duration
+  ) async -> Answer? {
+    let wait = AnswerWait()
+    return await withCheckedContinuation { continuation in
+      wait.continuation = continuation
+      let handoff = LoopConfined(wait)
+      let timer = loop.schedule(after: timeout) { wait.finish(nil) }
+      wait.timer = timer
+      resolve(endpoint, on: loop) { answer in handoff.value?.finish(answer) }
+    }
+  }
+}
+
+/// Whichever comes first, the answer or the end of the time. Confined to its loop.
+private final class AnswerWait {
+  var continuation: CheckedContinuation<NameResolver.Answer?, Never>?
+  var timer: LoopTimer?
+
+  func finish(_ answer: NameResolver.Answer?) {
+    timer?.cancel()
+    timer = nil
+    continuation?.resume(returning: answer)
+    continuation = nil
   }
 }

@@ -22,6 +22,17 @@ package struct SocketAddress: Sendable, Hashable {
     return Array(bytes[range])
   }
 
+  package var isIPv6: Bool { family == AF_INET6 }
+
+  /// The address without its port, for people; the port stays out because a name has none.
+  package var host: String {
+    var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    guard let networkBytes,
+      inet_ntop(family, networkBytes, &buffer, socklen_t(buffer.count)) != nil
+    else { return "an address of an unknown kind" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   /// Opens a non-blocking stream socket and begins to connect. Nil and errno when that fails at
   /// once.
   func connect(_ options: TransportOptions) -> Int32? {

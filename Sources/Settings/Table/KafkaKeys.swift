@@ -122,6 +122,11 @@ enum KafkaProperties {
       ? SettingComplaint("`\(name)` holds a NUL or more than 16 KiB") : nil
   }
 
+  /// Whether an entry of a mapping must not be shown. Records name files, and hold no secrets.
+  static func isSecret(_ name: String, _ kind: SettingKind) -> Bool {
+    if case .map = kind { isSecret(name) } else { false }
+  }
+
   /// Whether a property's value must not be shown.
   static func isSecret(_ name: String) -> Bool {
     ["password", "secret", "pem", "jaas", "token", "sasl.oauthbearer.config"].contains {

@@ -14,10 +14,10 @@ package enum SettingTable {
   }
 
   /// `kafka`, `kafka.topics`, …: every path that is a mapping of keys, not a key.
-  static let groups: Set<String> = Set(keys.flatMap { groups(above: $0.path) })
+  package static let groups: Set<String> = Set(keys.flatMap { groups(above: $0.path) })
 
   /// A sentence that introduces a group.
-  static let groupExplanations: [String: String] = [
+  package static let groupExplanations: [String: String] = [
     "kafka": "Where events come from, and where segments of large events are queued.",
     "redis": "Where followers, devices and counters for dashboards are stored.",
     "audience": "How followers are read.",
@@ -36,6 +36,15 @@ package enum SettingTable {
     "probes": "Health checks and metrics of this process, over HTTP.",
     "log": "The log on standard error.",
   ]
+
+  /// The key that each process makes up where it is not set.
+  static let workerID = "worker.id"
+
+  /// `did you mean redis.host?`, for the name of a key or group that does not exist; nil when none
+  /// is near.
+  package static func hint(for name: String) -> String? {
+    NearestName.hint(for: name, among: keys.map(\.path) + groups.sorted())
+  }
 
   /// For the sections: `minutes(50)`.
   static func minutes(_ count: Int) -> Duration { .seconds(count * 60) }
