@@ -20,6 +20,8 @@ struct APIMetrics: Sendable {
   private var durations: [String: [String: Histogram]] = [:]
   /// Rows of imports that have ended.
   var imported: (taken: Int, refused: Int) = (0, 0)
+  /// Of the templates' files.
+  var templateReloads = ReloadFigures()
   /// Audit lines: those that standard output took, those that it did not, and those that were not
   /// written because too many requests were refused.
   var audited: (written: Int, dropped: Int, withheld: Int) = (0, 0, 0)
@@ -52,7 +54,8 @@ struct APIMetrics: Sendable {
       + "Withheld: there were too many refusals.", labels: ["result"])
 
   /// In the order of the text.
-  static let all = [requests, times, importedRows, auditLines] + APIProcessMetrics.all
+  static let all =
+    [requests, times, importedRows, auditLines] + ReloadMetrics.all + APIProcessMetrics.all
 
   var text: PrometheusText {
     var text = PrometheusText()
@@ -79,6 +82,7 @@ struct APIMetrics: Sendable {
         (["written"], Double(audited.written)), (["dropped"], Double(audited.dropped)),
         (["withheld"], Double(audited.withheld)),
       ])
+    ReloadMetrics.append(templates: templateReloads, to: &text)
     return text
   }
 }

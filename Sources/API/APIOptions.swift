@@ -27,6 +27,8 @@ package struct APIOptions: Sendable {
   package var requestsPerSecond: Int
   /// Why workers would have no such template; nil when they have it, or when nobody knows.
   package var templateProblem: @Sendable (_ template: String) -> String?
+  /// Of the templates' files.
+  package var templateReloads: @Sendable () -> ReloadFigures = { ReloadFigures() }
   /// Versions that the process reports: its own, and those of the libraries in use by name.
   package var version = ""
   package var libraries: [String: String] = [:]
