@@ -69,6 +69,14 @@ package enum TemplateFile {
     (try? fileNames(in: directory))?.map { String($0.dropLast(".yaml".count)) }
   }
 
+  /// The names of the files with tests that a directory holds.
+  package static func testFiles(in directory: String) -> [String] {
+    let names = try? DirectoryNames.read(directory, upTo: maximumTemplates) {
+      $0.hasSuffix(testsEnding) && !$0.hasPrefix(".")
+    }
+    return (names ?? []).sorted()
+  }
+
   /// One file.
   package static func read(file: String) throws(SettingsError) -> TemplateSource {
     do throws(SettingsFindingFailure) {

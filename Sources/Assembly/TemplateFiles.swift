@@ -115,7 +115,7 @@ private struct FileMark: Equatable {
     guard let names = TemplateFile.names(in: directory) else { return unreadable }
     return names.map { name in
       var hasher = Hasher()
-      do {
+      do throws(SettingComplaint) {
         let file = try BoundedFile.read(
           "\(directory)/\(name).yaml", maximumBytes: TemplateFile.maximumBytes)
         file.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }

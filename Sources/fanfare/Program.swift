@@ -41,6 +41,7 @@ let fanfareProgram = Program(
     FeedbackVerb.verb,
     FanOutVerb.verb,
     RenderVerb.verb,
+    TemplateVerb.verb,
     TraceVerb.verb,
     CheckVerb.verb,
     DemoVerb.verb,
