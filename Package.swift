@@ -290,8 +290,8 @@ let rooms: [Target] = [
   room(
     "InspectionVerbs",
     [
-      "Assembly", "Checks", "Emission", "Model", "Preview", "PushSupport", "Telemetry", "Terminal",
-      "Traces", "VerbSupport", "Versions",
+      "Assembly", "Checks", "Emission", "Model", "Preview", "PushSupport", "Render", "Telemetry",
+      "Terminal", "Traces", "VerbSupport", "Versions",
     ]),
   room(
     "Conformance",
@@ -564,7 +564,9 @@ let testTargets: [Target] = [
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests("FanOutsTests", ["FanOuts", "Model", "Record", "Terminal", "Threads"]),
-  tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Render", "Terminal"]),
+  tests(
+    "PreviewTests",
+    ["Assembly", "Emission", "Ingest", "JSON", "Model", "Preview", "Render", "Terminal"]),
   tests(
     "CommandTests",
     [

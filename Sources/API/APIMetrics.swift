@@ -23,6 +23,8 @@ struct APIMetrics: Sendable {
   var imported: (taken: Int, refused: Int) = (0, 0)
   /// Of the dashboard, of which there is one for all threads.
   var dashboard = DashboardMetrics()
+  /// Of the templates' files.
+  var templateReloads = ReloadFigures()
   /// Audit lines: those that standard output took, those that it did not, and those that were not
   /// written because too many requests were refused.
   var audited: (written: Int, dropped: Int, withheld: Int) = (0, 0, 0)
@@ -56,7 +58,8 @@ struct APIMetrics: Sendable {
 
   /// In the order of the text.
   static let all =
-    [requests, times, importedRows, auditLines] + DashboardMetrics.all + APIProcessMetrics.all
+    [requests, times, importedRows, auditLines] + DashboardMetrics.all + ReloadMetrics.all
+      + APIProcessMetrics.all
 
   var text: PrometheusText {
     var text = PrometheusText()
@@ -84,6 +87,7 @@ struct APIMetrics: Sendable {
         (["withheld"], Double(audited.withheld)),
       ])
     dashboard.append(to: &text)
+    ReloadMetrics.append(templates: templateReloads, to: &text)
     return text
   }
 }

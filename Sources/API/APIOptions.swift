@@ -38,6 +38,8 @@ package struct APIOptions: Sendable {
   package var templateProblem: @Sendable (_ template: String) -> String?
   /// The templates of this process as readers would see them; nil: it has none.
   package var templateSamples: TemplateSamples?
+  /// Of the templates' files.
+  package var templateReloads: @Sendable () -> ReloadFigures = { ReloadFigures() }
   /// Versions that the process reports: its own, and those of the libraries in use by name.
   package var version = ""
   package var libraries: [String: String] = [:]

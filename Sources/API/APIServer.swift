@@ -19,6 +19,7 @@ package final class APIServer: Sendable {
   private let log: Log
   private let version: String
   private let libraries: [String: String]
+  private let templateReloads: @Sendable () -> ReloadFigures
   /// How long what was asked may take when the server stops.
   private let drainLimit: Duration
   private let isReadOnly: Bool
@@ -30,6 +31,7 @@ package final class APIServer: Sendable {
     log = options.log
     version = options.version
     libraries = options.libraries
+    templateReloads = options.templateReloads
     // An import keeps its connection: no thread has fewer than there may be imports, and one more.
     let places = options.http.maximumConnections / (options.imports.atOnce + 1)
     let count = max(1, min(options.threads, places))
@@ -138,6 +140,7 @@ package final class APIServer: Sendable {
       )
     }
     sum.dashboard = await shared.dashboard.metrics
+    sum.templateReloads = templateReloads()
     var text = sum.text
     APIProcessMetrics.append(
       await health(), version: version, log: log.statistics, libraries: libraries, to: &text)

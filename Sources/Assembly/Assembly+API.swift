@@ -10,9 +10,12 @@ extension Assembly {
   /// The request bodies of all threads together take at most this much.
   static let maximumBodiesBytes = 128 << 20
 
-  /// - Parameter audit: takes a line for each change; nil: nobody does.
+  /// - Parameters:
+  ///   - audit: takes a line for each change; nil: nobody does.
+  ///   - templates: those that somebody keeps up to date; nil: the names of the files are read for
+  ///     each event.
   package static func apiOptions(
-    _ settings: Settings, log: Log, audit: Log?
+    _ settings: Settings, log: Log, audit: Log?, templates: TemplateFiles? = nil
   ) throws(SettingsError) -> APIOptions {
     let api = settings.api
     let http = try httpOptions(settings)
@@ -26,9 +29,9 @@ extension Assembly {
       ingest: ingestOptions(settings), plainSetKey: settings.audience.plainSetKey,
       keys: try apiKeys(settings), requestsPerSecond: api.requestsPerSecond,
       templateProblem: { template in
-        guard let names = TemplateFile.names(in: directory), !names.contains(template) else {
-          return nil
-        }
+        guard let names = templates?.names ?? TemplateFile.names(in: directory),
+          !names.contains(template)
+        else { return nil }
         let known = names.isEmpty ? "no template at all" : names.joined(separator: ", ")
         return "there is no template \(Shown.value(template)) in templates.directory "
           + "(\(Shown.path(directory))), which holds \(known): name one of these in `template`, or "
@@ -38,8 +41,9 @@ extension Assembly {
     options.threads = api.threads == 0 ? min(4, ProcessLimits.current.processors) : api.threads
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.subscriptions = subscriptionRules(settings)
-    options.trace = traceOptions(settings, log: log)
+    options.trace = traceOptions(settings, templates, log: log)
     options.templateSamples = templateSamples(settings)
+    options.templateReloads = { templates?.figures ?? ReloadFigures() }
     options.imports.maximumBytes = api.imports.maximumBytes
     options.imports.atOnce = api.imports.atOnce
     options.imports.timeout = api.imports.timeout
@@ -59,6 +63,19 @@ extension Assembly {
     http.maximumBodiesBytes = maximumBodiesBytes
     http.identity = try apiIdentity(settings)
     return http
+  }
+
+  /// The templates of `fanfare api`, which serves all the same where they have mistakes or are not
+  /// there.
+  package static func templateFiles(_ settings: Settings, log: Log) -> TemplateFiles {
+    let files = TemplateFiles(
+      unreadIn: settings.templates.directory, wallClock: { WallClock.nowMilliseconds() })
+    if case .refused(let mistakes) = files.look(isSettled: true) {
+      for mistake in mistakes {
+        log.error("the templates cannot be used", ["reason": .text(mistake)])
+      }
+    }
+    return files
   }
 
   /// In the clear nobody is served from elsewhere.

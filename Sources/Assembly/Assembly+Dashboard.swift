@@ -39,7 +39,7 @@ extension Assembly {
       requestsPerSecond: settings.api.requestsPerSecond, templateProblem: { _ in nil }, log: log,
       audit: nil, wallClock: { WallClock.nowMilliseconds() })
     options.mode = .dashboard(needsKey: hasKeys)
-    options.trace = traceOptions(settings, log: log)
+    options.trace = traceOptions(settings, nil, log: log)
     return options
   }
 

@@ -228,22 +228,28 @@ package enum Assembly {
 
 extension Assembly {
   package static func traceOptions(_ settings: Settings) throws(SettingsError) -> TraceOptions {
-    traceOptions(settings, try rules(settings))
+    traceOptions(settings, try rules(settings), nil)
   }
 
   /// As above, for a process that serves all the same where rules cannot be read.
-  static func traceOptions(_ settings: Settings, log: Log) -> TraceOptions {
+  /// - Parameter files: its templates are used where there are any; otherwise each file is read
+  ///   when it is asked for.
+  static func traceOptions(
+    _ settings: Settings, _ files: TemplateFiles?, log: Log
+  ) -> TraceOptions {
     do {
-      return try traceOptions(settings)
+      return traceOptions(settings, try rules(settings), files)
     } catch {
       log.warning(
         "traces do not say whose hours are quiet now",
         ["why": .text(error.problems.first?.message ?? "")])
-      return traceOptions(settings, RecipientRules())
+      return traceOptions(settings, RecipientRules(), files)
     }
   }
 
-  private static func traceOptions(_ settings: Settings, _ rules: RecipientRules) -> TraceOptions {
+  private static func traceOptions(
+    _ settings: Settings, _ rules: RecipientRules, _ files: TemplateFiles?
+  ) -> TraceOptions {
     let directory = settings.templates.directory
     return TraceOptions(
       keyspace: keyspace(settings), ingest: ingestOptions(settings),
@@ -251,6 +257,7 @@ extension Assembly {
     ) { name in
       // It comes from Redis, and names a file.
       guard TemplateName.isValid(name) else { return nil }
+      if let templates = files?.templates { return templates.first { $0.name == name } }
       return try? template(file: "\(directory)/\(name).yaml")
     }
   }
@@ -346,7 +353,14 @@ extension Assembly {
   package static func templatesAndProblems(
     _ settings: Settings
   ) -> (templates: [Template], problems: [SettingsFinding]) {
-    let (sources, unreadable) = TemplateFile.readWhatCanBe(in: settings.templates.directory)
+    templatesAndProblems(in: settings.templates.directory)
+  }
+
+  /// The same, of a directory.
+  package static func templatesAndProblems(
+    in directory: String
+  ) -> (templates: [Template], problems: [SettingsFinding]) {
+    let (sources, unreadable) = TemplateFile.readWhatCanBe(in: directory)
     var problems = unreadable
     var templates: [Template] = []
     for source in sources {

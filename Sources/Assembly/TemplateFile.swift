@@ -10,8 +10,12 @@ package enum TemplateFile {
   /// A worker compiles and keeps each of them.
   static let maximumTemplates = 256
 
-  /// Every `.yaml` file of the directory, by name; hidden files are passed over (Kubernetes mounts
-  /// a ConfigMap with some). Says all problems of all files at once, each with `file:line:column`.
+  /// The cases that a template is tested with stand in a file beside it.
+  package static let testsEnding = ".tests.yaml"
+
+  /// Every `.yaml` file of the directory but the tests, by name; hidden files are passed over
+  /// (Kubernetes mounts a ConfigMap with some). Says all problems of all files at once, each with
+  /// `file:line:column`.
   package static func readAll(in directory: String) throws(SettingsError) -> [TemplateSource] {
     let (sources, problems) = readWhatCanBe(in: directory)
     guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
@@ -65,6 +69,14 @@ package enum TemplateFile {
     (try? fileNames(in: directory))?.map { String($0.dropLast(".yaml".count)) }
   }
 
+  /// The names of the files with tests that a directory holds.
+  package static func testFiles(in directory: String) -> [String] {
+    let names = try? DirectoryNames.read(directory, upTo: maximumTemplates) {
+      $0.hasSuffix(testsEnding) && !$0.hasPrefix(".")
+    }
+    return (names ?? []).sorted()
+  }
+
   /// One file.
   package static func read(file: String) throws(SettingsError) -> TemplateSource {
     do throws(SettingsFindingFailure) {
@@ -107,7 +119,7 @@ package enum TemplateFile {
     let names: [String]
     do {
       names = try DirectoryNames.read(directory, upTo: maximumTemplates) {
-        $0.hasSuffix(".yaml") && !$0.hasPrefix(".")
+        $0.hasSuffix(".yaml") && !$0.hasSuffix(testsEnding) && !$0.hasPrefix(".")
       }
     } catch {
       throw SettingsFindingFailure(

@@ -13,6 +13,8 @@ extension Assembly {
     _ settings: Settings, version: String, log: Log
   ) throws(SettingsError) -> PipelineOptions {
     let files = try AppCredentialFiles(settings)
+    let templates = try TemplateFiles(
+      directory: settings.templates.directory, wallClock: { WallClock.nowMilliseconds() })
     var options = PipelineOptions(
       workerID: settings.worker.id, version: version,
       lanes: lanes(settings),
@@ -20,13 +22,16 @@ extension Assembly {
       redis: try redisOptions(settings), keyspace: keyspace(settings),
       expand: expandOptions(settings), record: RecordOptions(),
       deliver: try deliverOptions(settings, report: { log.deliver($0) }),
-      templates: try templates(settings), credentials: files.credentials,
+      templates: templates.templates ?? [], credentials: files.credentials,
       log: log, randomNumber: { .random(in: .min ... .max) },
       processUsage: { ProcessUsage.own() }, processStartTime: ProcessUsage.ownStartTime)
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.lookAtCredentials = { files.look() }
     options.credentialsExpireAt = { files.expiresAt }
     options.unfitCredentials = { files.unfitCount }
+    options.lookAtTemplates = { templates.look(isSettled: $0) }
+    options.templateInterval = settings.templates.reloadInterval
+    options.templateReloads = { templates.figures }
     for warning in options.templates.flatMap(\.warnings) {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }

@@ -9,7 +9,8 @@ package enum APIVerb {
   package static let verb = Verb(
     "api", summary: "Serve devices, users, follows and events over HTTP",
     discussion: """
-      Runs until SIGTERM, SIGINT or SIGHUP. GET /openapi.json lists all requests, and docs/api.md \
+      Runs until SIGTERM or SIGINT. On SIGHUP it reads keys, certificate and templates again, \
+      which it also does by itself. GET /openapi.json lists all requests, and docs/api.md \
       explains them. Each client needs a key (api.keys_file). While Redis or Kafka is down, \
       requests that need it get 503. Any number of these processes can run side by side.
 
@@ -27,12 +28,16 @@ package enum APIVerb {
   private static func run(_ invocation: Invocation) async -> ExitCode {
     invocation.obeyParent()
     let signals = StopSignals.catchAll()
+    // The start reads all files.
+    signals.whenHungUp {}
     return await invocation.runLogged { (settings, log) async throws(CommandFailure) in
+      let templates = Assembly.templateFiles(settings, log: log)
       let audit = Assembly.auditLog(settings)
       defer { audit?.flush() }
       var options: APIOptions
       do {
-        options = try Assembly.apiOptions(settings, log: log, audit: audit)
+        options = try Assembly.apiOptions(
+          settings, log: log, audit: audit, templates: templates)
       } catch {
         throw CommandFailure(ofSettings: error)
       }
@@ -53,8 +58,9 @@ package enum APIVerb {
       } catch {
         throw CommandFailure(.failed, "api: \(error)")
       }
-      let files = APIFileWatch(settings, options, server, log)
+      let files = APIFileWatch(settings, options, server, log, templates: templates)
       files.start()
+      signals.whenHungUp { files.lookNow() }
       await signals.wait()
       files.stop()
       await server.stop()

@@ -74,12 +74,19 @@ package struct PipelineOptions: Sendable {
   package var expand: ExpandOptions
   package var record: RecordOptions
   package var deliver: DeliverOptions
+  /// Those at the start.
   package var templates: [Template]
   /// How long a record rests whose template is none of them; zero: not at all.
   package var templateWait: Duration = .zero {
     didSet { templateWaits = TemplateWaits(limit: templateWait) }
   }
   private(set) var templateWaits = TemplateWaits(limit: .zero)
+  /// Looks whether the files of the templates have changed; nil: they have not. `isSettled`:
+  /// whoever wrote them says that they are whole.
+  package var lookAtTemplates: @Sendable (_ isSettled: Bool) -> TemplateChange? = { _ in nil }
+  /// How often it is called; zero: only when somebody asks for it.
+  package var templateInterval: Duration = .zero
+  package var templateReloads: @Sendable () -> ReloadFigures = { ReloadFigures() }
   package var credentials: AppCredentials
   /// Looks whether the files of the credentials have changed, and uses what they are now.
   package var lookAtCredentials: @Sendable () -> [CredentialChange] = { [] }

@@ -1,6 +1,7 @@
 import Deliver
 import EventLoop
 import Kafka
+import Render
 import Telemetry
 import Threads
 
@@ -11,7 +12,7 @@ package final class Worker: Sendable {
   private let pump: KafkaPump
   private let producer: any RecordProducer
   package let counters: WorkerCounters
-  private let credentials: CredentialWatch
+  private let files: FileWatch
   /// For the last commit, for leaving the group and for what the producer still has, together: a
   /// stopping worker waits no longer for Kafka.
   private static let closeTimeout: Duration = .seconds(3)
@@ -26,11 +27,15 @@ package final class Worker: Sendable {
     let log = options.log
     let counters = WorkerCounters()
     self.counters = counters
-    credentials = CredentialWatch(options: options, counters: counters)
     let producer = try options.clients.producer(options.kafka) { log.kafka($0) }
     self.producer = producer
-    lanes = (0..<options.lanes).map {
+    let lanes = (0..<options.lanes).map {
       Lane(index: $0, options: options, producer: producer, counters: counters)
+    }
+    self.lanes = lanes
+    files = FileWatch(options: options, counters: counters) { templates in
+      let render = RenderStage(templates: templates)
+      for lane in lanes { lane.use(render) }
     }
     pump = try KafkaPump(
       options: options, lanes: lanes, producer: producer, counters: counters,
@@ -50,7 +55,7 @@ package final class Worker: Sendable {
         options.ingest.stragglersTopic, options.ingest.deadLettersTopic,
       ] + (options.ingest.tokensTopic.map { [$0] } ?? []),
       spread: [options.ingest.segmentsTopic, options.ingest.bulkTopic], timeout: .zero)
-    credentials.start()
+    files.start()
     for lane in lanes { await lane.start() }
     try await pump.start()
     let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)
@@ -64,6 +69,10 @@ package final class Worker: Sendable {
         "lanes": .integer(options.lanes),
       ])
   }
+
+  /// Looks at once whether templates or credentials have changed, and uses what it finds. Returns
+  /// before it has.
+  package func reload() { files.lookNow() }
 
   /// The worker's metrics, now. Waits for each of its threads, and so for one that is stuck.
   package func metrics() async -> PrometheusText {
@@ -120,7 +129,7 @@ package final class Worker: Sendable {
 
   private func stopOnce() async -> Bool {
     options.log.notice("stopping: taking no new work")
-    credentials.stop()
+    files.stop()
     let isDone = await drain()
     await pump.giveUpDeadLetters()
     for lane in lanes { await lane.stop() }

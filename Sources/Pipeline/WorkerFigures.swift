@@ -34,6 +34,7 @@ struct WorkerFigures: Sendable {
   let log: LogStatistics
   /// Files of credentials that cannot be used as they are on disk now.
   var unfitCredentials = 0
+  var templateReloads = ReloadFigures()
   /// Events that the worker has segments of.
   private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
@@ -92,7 +93,7 @@ struct WorkerFigures: Sendable {
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
       skipped: await pump.skipped,
       lastPoll: await pump.lastPoll, log: options.log.statistics,
-      unfitCredentials: options.unfitCredentials(),
+      unfitCredentials: options.unfitCredentials(), templateReloads: options.templateReloads(),
       waitsFor: await pump.waitsFor)
     figures.note(expiry: options.credentialsExpireAt(), now: options.wallClock())
     for lane in lanes { figures.add(await lane.figures()) }

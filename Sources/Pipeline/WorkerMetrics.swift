@@ -213,7 +213,7 @@ package enum WorkerMetrics {
       commits, rebalances, lag, skippedRecords, lastPoll, partitions, clockAhead, records,
       retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
-    ] + ProcessMetrics.all + [budget]
+    ] + ReloadMetrics.all + ProcessMetrics.all + [budget]
 }
 
 extension WorkerMetrics {
@@ -365,6 +365,7 @@ extension WorkerMetrics {
     let health = figures.health(isStopping: isStopping)
     text.append(isReady, health.allSatisfy { $0.trouble == nil } ? 1 : 0)
     text.append(obstacles, obstacleSeries(figures))
+    ReloadMetrics.append(templates: figures.templateReloads, to: &text)
     ProcessMetrics.append(figures.usage, startTime: figures.startTime, figures.log, to: &text)
     text.append(budget, Double(figures.memoryBudget))
   }

@@ -92,7 +92,7 @@ package enum PreviewText {
     value(payload)?.serialized(indented: true) ?? TextLayout.printable(payload)
   }
 
-  static func words(_ devices: RenderedPerson.Devices) -> String {
+  package static func words(_ devices: RenderedPerson.Devices) -> String {
     if let rule = devices.suppressedBy {
       return rule == .quiet
         ? "quiet hours: nothing would be sent now" : "\(rule.name): nothing would be sent"

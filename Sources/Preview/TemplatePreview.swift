@@ -34,12 +34,15 @@ package struct TemplatePreview {
   /// The document of an event that is made up.
   /// - Parameter now: ms since 1970.
   package static func sampleEvent(app: String = "com.example.live", now: Int64) -> [UInt8] {
-    let event: JSONOutput = [
+    Array(sample(app: app, now: now).serialized().utf8)
+  }
+
+  static func sample(app: String, now: Int64) -> JSONOutput {
+    [
       "id": "sample", "app": .text(app),
       "streamer": ["id": "s42", "name": "Aiko"],
       "stream": ["id": "b-991", "title": "Speedrun night", "category": "Games"],
       "occurred_at": .text(WallClock.rfc3339(now)),
     ]
-    return Array(event.serialized().utf8)
   }
 }

@@ -6,16 +6,25 @@ import VerbSupport
 
 /// The template that a name or a path means.
 package enum CommandTemplate {
+  /// The file that a name or a path means, whether it is there or not.
+  package static func file(_ given: String, _ settings: Settings) -> String {
+    isPath(given) ? given : "\(settings.templates.directory)/\(given).yaml"
+  }
+
+  private static func isPath(_ given: String) -> Bool {
+    given.contains("/") || given.hasSuffix(".yaml") || given.hasSuffix(".yml")
+  }
+
   package static func find(
     _ given: String, _ settings: Settings
   ) throws(CommandFailure) -> Template {
     do throws(SettingsError) {
-      if given.contains("/") || given.hasSuffix(".yaml") || given.hasSuffix(".yml") {
+      if isPath(given) {
         return try Assembly.template(file: given)
       }
       let directory = settings.templates.directory
       let (sources, problems) = TemplateFile.readWhatCanBe(in: directory)
-      let file = "\(directory)/\(given).yaml"
+      let file = file(given, settings)
       let isKnown =
         sources.contains { $0.name == given }
         || problems.contains { $0.place?.hasPrefix(file) ?? false }

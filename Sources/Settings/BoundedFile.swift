@@ -41,6 +41,8 @@ package struct BoundedFile: Sendable {
     return BoundedFile(bytes: bytes, mode: status.st_mode & 0o7777)
   }
 
+  package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
   /// Reads to the end, or one byte more than allowed, to notice that there is more. Nil: it cannot
   /// be read, and `errno` says why.
   package static func bytes(of descriptor: Int32, atMost maximumBytes: Int) -> [UInt8]? {

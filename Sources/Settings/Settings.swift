@@ -105,6 +105,7 @@ package struct Settings: Sendable, Equatable {
   package struct Templates: Sendable, Equatable {
     package var directory = ""
     package var unknownWait: Duration = .zero
+    package var reloadInterval: Duration = .zero
   }
 
   package struct FCM: Sendable, Equatable {

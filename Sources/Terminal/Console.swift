@@ -77,6 +77,9 @@ package struct Console: Sendable {
     return text.withUTF8 { $0.isEmpty ? true : writeBytes(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Empties the screen, where it can be drawn over.
+  package func clear() { if capabilities.redraws { write("\u{1B}[H\u{1B}[J") } }
+
   @discardableResult
   package func line(_ text: String = "") -> Bool { write(text + "\n") }
 
@@ -93,7 +96,8 @@ private final class WriteFailure: Sendable {
 
 extension Console {
   /// The sequences that we draw with.
-  private static let ours = ["[K"] + ["0", "1", "2", "31", "32", "33", "36"].map { "[\($0)m" }
+  private static let ours =
+    ["[K", "[H", "[J"] + ["0", "1", "2", "31", "32", "33", "36"].map { "[\($0)m" }
 
   /// Without any other control sequence, wherever it came from: whoever writes should have used
   /// `TextLayout.printable`, this is for what was forgotten.
@@ -132,7 +136,7 @@ package struct Capabilities: Sendable, Equatable {
   package let redraws: Bool
   package let coloured: Bool
   /// The locale says UTF-8: bars and ellipses may leave ASCII.
-  let unicode: Bool
+  package let unicode: Bool
 
   package init(isTerminal: Bool, redraws: Bool, coloured: Bool, unicode: Bool) {
     self.isTerminal = isTerminal

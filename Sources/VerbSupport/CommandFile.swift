@@ -24,6 +24,21 @@ package enum CommandFile {
     return text
   }
 
+  /// Puts a text into the place of a file, as a whole or not at all.
+  package static func replace(_ path: String, with text: String) throws(CommandFailure) {
+    let fresh = "\(path).\(getpid()).new"
+    // As permissive as the shell of who runs the command says.
+    let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+    guard descriptor >= 0 else { throw failure("cannot be written", path) }
+    let error = Array(text.utf8).withUnsafeBytes { TerminalDevice.write($0, to: descriptor) }
+    close(descriptor)
+    guard error == 0, rename(fresh, path) == 0 else {
+      if error != 0 { errno = error }
+      defer { unlink(fresh) }
+      throw failure("cannot be written", path)
+    }
+  }
+
   private static func name(_ path: String) -> String {
     path == "-" ? "standard input" : Shown.path(path)
   }

@@ -42,6 +42,7 @@ let fanfareProgram = Program(
     FeedbackVerb.verb,
     FanOutVerb.verb,
     RenderVerb.verb,
+    TemplateVerb.verb,
     TraceVerb.verb,
     CheckVerb.verb,
     DoctorVerb.verb,

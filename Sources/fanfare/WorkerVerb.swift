@@ -14,10 +14,11 @@ enum WorkerVerb {
   static let verb = Verb(
     "worker", summary: "Turn events from Kafka into pushes to every follower's device",
     discussion: """
-      Joins the consumer group, and runs until SIGTERM, SIGINT or SIGHUP. Then it takes no new \
+      Joins the consumer group, and runs until SIGTERM or SIGINT. Then it takes no new \
       work, waits for work in progress (lanes.drain_timeout), commits its offsets and leaves the \
       group. Other workers get the work that it could not finish. Kafka, Redis and Apple may be \
-      down at the start or later: the worker waits, says so in its log, and loses nothing.
+      down at the start or later: the worker waits, says so in its log, and loses nothing. On \
+      SIGHUP it reads templates and credentials again, which it also does by itself.
       """,
     options: ConfigurationOptions.all + [readyFile, ProcessOptions.dieWithParent],
     examples: [
@@ -32,6 +33,8 @@ enum WorkerVerb {
     ProcessOptions.giveBackLargeMemory()
     ProcessOptions.raiseDescriptorLimit()
     let signals = StopSignals.catchAll()
+    // The start reads all files.
+    signals.whenHungUp {}
     let ready = invocation[readyFile].map { ReadyFile($0) }
     defer { ready?.end() }
     if let failure = ready?.check() {
@@ -64,6 +67,7 @@ enum WorkerVerb {
       } catch {
         throw CommandFailure(.failed, "\(error)")
       }
+      signals.whenHungUp { worker.reload() }
       let watch = ready.map { ready in
         Task { await keep(ready, asHealthyAs: worker, log) }
       }

@@ -28,15 +28,23 @@ import Testing
     let waits = TemplateWaits(limit: .seconds(60))
     let long = event(expiresIn: 900)
     #expect(
-      waits.receipt(for: message(1), of: long, now: Self.start) == .again(after: .seconds(60)))
+      waits.receipt(for: message(1), of: long, now: Self.start) == .again(after: .seconds(5)))
     #expect(
-      waits.receipt(for: message(1), of: long, now: Self.start + 45_000)
-        == .again(after: .seconds(15)))
+      waits.receipt(for: message(1), of: long, now: Self.start + 57_000)
+        == .again(after: .seconds(3)))
     #expect(isOver(waits.receipt(for: message(1), of: long, now: Self.start + 60_000)))
-    let short = event(expiresIn: 10)
+    let short = event(expiresIn: 4)
     #expect(
-      waits.receipt(for: message(2), of: short, now: Self.start) == .again(after: .seconds(10)))
-    #expect(isOver(waits.receipt(for: message(2), of: short, now: Self.start + 10_000)))
+      waits.receipt(for: message(2), of: short, now: Self.start) == .again(after: .seconds(4)))
+    #expect(isOver(waits.receipt(for: message(2), of: short, now: Self.start + 4_000)))
+  }
+
+  @Test func aRecordWhoseTemplateWasLoadedRestsNoMore() {
+    let waits = TemplateWaits(limit: .seconds(60))
+    _ = waits.receipt(for: message(1), of: event(expiresIn: 900), now: Self.start)
+    #expect(waits.rests(message(1)) && !waits.rests(message(2)))
+    waits.end(message(1))
+    #expect(!waits.rests(message(1)))
   }
 
   @Test func withoutAWaitItIsADeadLetterAtOnce() {

@@ -31,6 +31,7 @@ struct SystemCalls {
     "Sources/Assembly/CertificateCredentials.swift": "the default clock; has the file changed?",
     "Sources/Assembly/ProviderCredentials.swift": "tokens' clock; has the file changed?",
     "Sources/Assembly/FCMCredentialFiles.swift": "tokens' clock and jitter; has the file changed?",
+    "Sources/Assembly/TemplateFiles.swift": "have the files changed?",
     "Sources/Assembly/WebPushKeyFiles.swift": "tokens' clock; have the files changed?",
     // Where a process is put together.
     "Sources/Assembly/Assembly+API.swift": "the API's clock",
@@ -41,6 +42,7 @@ struct SystemCalls {
     "Sources/VerbSupport/CommandRunner.swift": "the clock of verbs; the first task",
     "Sources/fanfare/WorkerVerb.swift": "looks at its health now and then",
     "Sources/BackendVerbs/EventFlags.swift": "ids of events that were given none",
+    "Sources/InspectionVerbs/TemplatePreviewVerb.swift": "looks again now and then",
     "Sources/BackendVerbs/FanOutVerb.swift": "looks again now and then",
     "Sources/Topics/TopicCreation.swift": "asks Kafka again until a deadline",
     "Sources/API/APIMetrics.swift": "CPU time of the API",

@@ -39,6 +39,7 @@ final class FanOutRunner {
     guard lane.render.template(named: event.template) != nil else {
       return lane.options.receiptWithoutTemplate(for: message, of: event)
     }
+    lane.options.templateWaits.end(message)
     let (found, refusal) = try await audience(of: event)
     var audience = found
     // The only segment is claimed by the script that opens the event.

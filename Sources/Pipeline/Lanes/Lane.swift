@@ -3,6 +3,7 @@ import Ingest
 import Kafka
 import Record
 import Redis
+import Render
 import Telemetry
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes. Owns
@@ -55,6 +56,11 @@ package actor Lane {
     repeats(every: FanOutControlWatch.interval) { $0.controls.check() }
     repeats(every: LimitLeases.interval) { $0.segments.leases.renew() }
     repeats(every: Self.slowSlotsInterval) { $0.releaseSlots() }
+  }
+
+  /// Work that begins from now on gets these templates.
+  nonisolated func use(_ render: RenderStage) {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.context.render = render } }
   }
 
   private func prepareScripts() async { await context.record.prepare() }

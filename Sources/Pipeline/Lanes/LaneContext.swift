@@ -19,7 +19,8 @@ final class LaneContext {
   let redisRoundTrips = RedisRoundTrips()
   let ingest: IngestStage
   let expand: ExpandStage
-  let render: RenderStage
+  /// With the templates that work which begins now gets.
+  var render: RenderStage
   let deliver: DeliverStage
   let record: RecordStage
   let timers: CancellableTimers

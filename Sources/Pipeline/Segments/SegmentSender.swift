@@ -21,8 +21,7 @@ final class SegmentSender {
     news: TokenNewsWriter
   ) {
     self.lane = lane
-    prepared = PreparedEvents(
-      render: lane.render, maximum: lane.options.limits.slots + LimitedSegments.maximum)
+    prepared = PreparedEvents(lane)
     self.claims = claims
     self.runs = runs
     self.stragglers = stragglers
@@ -132,24 +131,24 @@ final class SegmentSender {
   }
 }
 
-/// Fan-outs that a lane works on: a template is joined with its event once, not once a segment.
-/// Confined to its lane.
+/// Fan-outs that a lane works on: a template is joined with its event once, not once a segment. An
+/// event that is here keeps its template when templates change. Confined to its lane.
 final class PreparedEvents {
-  private let render: RenderStage
+  private let lane: LaneContext
   /// As many as can be in flight; the oldest goes.
   private let maximum: Int
   private var prepared: [PreparedEvent] = []
 
-  init(render: RenderStage, maximum: Int) {
-    self.render = render
-    self.maximum = maximum
+  init(_ lane: LaneContext) {
+    self.lane = lane
+    maximum = lane.options.limits.slots + LimitedSegments.maximum
   }
 
   func prepare(_ event: Event) throws(RenderError) -> PreparedEvent {
     if let index = prepared.lastIndex(where: { $0.event == event }) {
       return prepared[index]
     }
-    let fresh = try render.prepare(event)
+    let fresh = try lane.render.prepare(event)
     if prepared.count >= maximum { prepared.removeFirst() }
     prepared.append(fresh)
     return fresh

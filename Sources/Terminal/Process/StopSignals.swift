@@ -2,7 +2,8 @@ import Glibc
 import Synchronization
 import Threads
 
-/// SIGTERM, SIGINT and SIGHUP as something to wait for instead of something that kills. A second
+/// SIGTERM, SIGINT and SIGHUP as something to wait for instead of something that kills; SIGHUP may
+/// have another meaning (`whenHungUp`). A second
 /// one ends the process at once, for whoever does not want to wait for a clean end.
 ///
 /// By handlers, not by blocking: signals go to any thread that does not block them, and who makes
@@ -12,6 +13,8 @@ package final class StopSignals: Sendable {
   private struct State {
     var isRaised = false
     var actions: [@Sendable () -> Void] = []
+    /// Nil: SIGHUP is one of the signals to stop.
+    var hangUp: (@Sendable () -> Void)?
   }
 
   private let state = ThreadLock(State())
@@ -34,6 +37,7 @@ package final class StopSignals: Sendable {
   /// Catches the signals from now on. Once in a process's life.
   package static func catchAll() -> StopSignals {
     let signals = StopSignals()
+    _ = hadTerminal
     caught.withLock { $0 = signals }
     var ends: [Int32] = [-1, -1]
     // Without pipe or thread the signals kill, as they do by default.
@@ -49,6 +53,28 @@ package final class StopSignals: Sendable {
     let isIgnored = unsafeBitCast(earlier, to: UInt.self) == unsafeBitCast(SIG_IGN, to: UInt.self)
     if isIgnored { signal(SIGHUP, SIG_IGN) }
     return signals
+  }
+
+  /// From now on SIGHUP does this and stops nothing, unless the terminal of this process is gone.
+  /// Called from the signals' thread. A process under `nohup` hears no SIGHUP.
+  package func whenHungUp(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.hangUp = action }
+  }
+
+  /// A closed terminal hangs up on everybody who was started in it, and cannot be opened again.
+  private static let hadTerminal = hasTerminal
+
+  private static var hasTerminal: Bool {
+    let descriptor = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    close(descriptor)
+    return true
+  }
+
+  /// What SIGHUP does instead of stopping the process; nil where it stops it.
+  fileprivate var hangUpAction: (@Sendable () -> Void)? {
+    guard !Self.hadTerminal || Self.hasTerminal else { return nil }
+    return state.withLock { $0.hangUp }
   }
 
   package var isRaised: Bool { state.withLock { $0.isRaised } }
@@ -109,12 +135,17 @@ private struct SignalReader: Sendable {
     kill(getpid(), number)
   }
 
+  /// The next signal to stop.
   private func next() -> Int32? {
     var byte: UInt8 = 0
     while true {
       let count = read(descriptor, &byte, 1)
-      if count == 1 { return Int32(byte) }
-      if count == 0 || errno != EINTR { return nil }
+      if count == 1 {
+        guard Int32(byte) == SIGHUP, let action = signals.hangUpAction else { return Int32(byte) }
+        action()
+      } else if count == 0 || errno != EINTR {
+        return nil
+      }
     }
   }
 }

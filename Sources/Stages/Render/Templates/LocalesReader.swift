@@ -149,6 +149,14 @@ struct TemplateLocales {
   let locales: [Locale]
   let table: LocaleTable
 
+  /// Texts of these that a locale lacks, in the order of the locales.
+  func borrowedTexts(_ keys: [String]) -> [Template.BorrowedText] {
+    locales.indices.flatMap { index in
+      keys.filter { locales[index].texts[$0] == nil }
+        .map { Template.BorrowedText(locale: table.names[index], key: $0) }
+    }
+  }
+
   /// The text for one locale: its own, else that of a locale that its readers understand too, else
   /// the default's.
   func text(_ key: String, in locale: Int) -> Text? {

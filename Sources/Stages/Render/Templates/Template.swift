@@ -21,6 +21,8 @@ package struct Template: Sendable {
   let table: LocaleTable
   /// By platform, Apple's first.
   let payloads: [Payload]
+  /// Texts that a locale lacks and takes from another one, in the order of the locales.
+  package let borrowedTexts: [BorrowedText]
   /// Parts that are allowed and look like mistakes, in the order of the file.
   package private(set) var warnings: [RenderError.Problem] = []
 
@@ -193,7 +195,8 @@ struct TemplateCompiler {
       priority: priority?.value ?? pushType.usualPriority,
       isStored: isStored?.value ?? pushType.isUsuallyStored,
       recipientFields: fields.names, collapseID: collapseID, urgency: message?.urgency,
-      table: locales.table, payloads: payloads)
+      table: locales.table, payloads: payloads,
+      borrowedTexts: locales.borrowedTexts(payloadReader.usedTextKeys.sorted()))
   }
 
   private func boolean(

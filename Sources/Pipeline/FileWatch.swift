@@ -1,0 +1,182 @@
+import EventLoop
+import Render
+import Telemetry
+
+/// Checks the files of the credentials and of the templates again and again, on a thread of its
+/// own: a file system that does not answer delays nobody else. Reading them finds every kind of
+/// change: a new file under the old name, a symbolic link set to another directory, a mount.
+final class FileWatch: Sendable {
+  /// Somebody who puts a key in place finds it used within 15 seconds.
+  private static let credentialsInterval: Duration = .seconds(5)
+
+  private let loop: EventLoop
+  private let checkCredentials: @Sendable () -> [CredentialChange]
+  private let checkTemplates: @Sendable (_ isSettled: Bool) -> TemplateChange?
+  private let templateInterval: Duration
+  private let log: Log
+  private let counters: WorkerCounters
+  private let use: @Sendable ([Template]) -> Void
+
+  /// - Parameter use: gives templates to all that begins from now on.
+  init(
+    options: PipelineOptions, counters: WorkerCounters,
+    use: @escaping @Sendable ([Template]) -> Void
+  ) {
+    loop = options.makeLoop("files")
+    checkCredentials = options.lookAtCredentials
+    checkTemplates = options.lookAtTemplates
+    templateInterval = options.templateInterval
+    log = options.log
+    self.counters = counters
+    self.use = use
+  }
+
+  func start() {
+    loop.execute {
+      self.repeatCredentials()
+      self.repeatTemplates()
+    }
+  }
+
+  /// Takes the files as they are, as whole, and says in the log if nothing has changed.
+  func lookNow() {
+    loop.execute {
+      self.lookAtCredentials()
+      if let change = self.checkTemplates(true) {
+        self.obey(change)
+      } else {
+        self.log.notice("the templates have not changed")
+      }
+    }
+  }
+
+  func stop() { loop.stop() }
+
+  // MARK: credentials
+
+  private func repeatCredentials() {
+    lookAtCredentials()
+    loop.schedule(after: Self.credentialsInterval) { [weak self] in self?.repeatCredentials() }
+  }
+
+  private func lookAtCredentials() {
+    for change in checkCredentials() { report(change) }
+  }
+
+  private func report(_ change: CredentialChange) {
+    switch change {
+    case .replaced(let what):
+      counters.add(.credentialsReplaced)
+      log.notice("other credentials for APNs are used from now on", ["credentials": .text(what)])
+    case .refused(let reason):
+      counters.add(.credentialsRefused)
+      log.error(
+        "the credentials for APNs have changed and cannot be used; the previous ones stay in use",
+        ["reason": .text(reason)])
+    case .expires(let what):
+      log.warning(
+        "the credentials for APNs expire soon; put others in their place",
+        ["credentials": .text(what)])
+    case .expired(let what):
+      log.error(
+        "the credentials for APNs have expired; put others in their place",
+        ["credentials": .text(what)])
+    }
+  }
+
+  // MARK: templates
+
+  private func repeatTemplates() {
+    guard templateInterval > .zero else { return }
+    lookAtTemplates()
+    loop.schedule(after: templateInterval) { [weak self] in self?.repeatTemplates() }
+  }
+
+  private func lookAtTemplates() {
+    if let change = checkTemplates(false) { obey(change) }
+  }
+
+  private func obey(_ change: TemplateChange) {
+    change.report(to: log)
+    switch change {
+    case .unsettled:
+      loop.schedule(after: TemplateChange.settlingTime) { [weak self] in self?.lookAtTemplates() }
+    case .replaced(let set): use(set.templates)
+    case .refused: break
+    }
+  }
+}
+
+/// A change in the files of the templates.
+package enum TemplateChange: Sendable {
+  /// They are used from now on.
+  case replaced(TemplateSet)
+  /// They have mistakes, and what was used before is used on. Each mistake, as
+  /// `file:line:column: words`.
+  case refused([String])
+  /// They differ from what is used, and may still be being written: look again after
+  /// `settlingTime`.
+  case unsettled
+
+  /// A change counts as whole when two looks that are so far apart find the same.
+  package static let settlingTime: Duration = .seconds(1)
+
+  package struct TemplateSet: Sendable {
+    package var templates: [Template]
+    /// Names of those that are new or have another text now.
+    package var changed: [String]
+    /// Names of those without a file. They are in `templates` until the process ends.
+    package var removed: [String]
+
+    package init(templates: [Template], changed: [String], removed: [String]) {
+      self.templates = templates
+      self.changed = changed
+      self.removed = removed
+    }
+  }
+
+  package func report(to log: Log) {
+    switch self {
+    case .unsettled: break
+    case .replaced(let set):
+      for warning in set.templates.filter({ set.changed.contains($0.name) }).flatMap(\.warnings) {
+        log.warning("a template looks mistaken", ["place": .text(warning.description)])
+      }
+      var fields: LogFields = ["changed": .text(set.changed.joined(separator: ", "))]
+      if !set.removed.isEmpty { fields["removed"] = .text(set.removed.joined(separator: ", ")) }
+      log.notice("the templates on disk are used from now on", fields)
+    case .refused(let mistakes):
+      for mistake in mistakes.prefix(Self.reportedMistakes) {
+        log.error(
+          "the templates have changed and cannot be used; the previous ones stay in use",
+          ["reason": .text(mistake)])
+      }
+    }
+  }
+
+  /// `fanfare check` lists all of them.
+  private static let reportedMistakes = 10
+}
+
+/// A change in the files of the credentials for APNs.
+package enum CredentialChange: Sendable, Equatable {
+  /// It is used from now on. Described in words.
+  case replaced(String)
+  /// The files cannot be used, and what was used before is used on. Why, in words.
+  case refused(String)
+  /// They will end within a month; said once a day.
+  case expires(String)
+  /// They have ended; said once a day.
+  case expired(String)
+
+  /// The same, with whose they are, where there are others.
+  package func of(_ name: String?) -> CredentialChange {
+    guard let name else { return self }
+    return switch self {
+    case .replaced(let what): .replaced("\(name): \(what)")
+    case .refused(let why): .refused("\(name): \(why)")
+    case .expires(let what): .expires("\(name): \(what)")
+    case .expired(let what): .expired("\(name): \(what)")
+    }
+  }
+}
