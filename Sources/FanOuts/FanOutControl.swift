@@ -48,14 +48,16 @@ package struct FanOutControl {
     }
   }
 
-  /// - Parameter now: ms since 1970.
+  /// - Parameters:
+  ///   - name: who gives it, as the system or an API key calls them; empty: not known.
+  ///   - now: ms since 1970.
   /// - Returns: false when it was so before.
   package func give(
-    _ order: Order, to event: String, reason: String, now: Int64
+    _ order: Order, to event: String, reason: String, by name: String = "", now: Int64
   ) async throws(CommandFailure) -> Bool {
     let result: HaltResult
     do throws(RecordError) {
-      result = try await record.setHalt(order.halt, of: event, reason: reason, now: now)
+      result = try await record.setHalt(order.halt, of: event, reason: reason, by: name, now: now)
     } catch {
       throw CommandFailure(error)
     }

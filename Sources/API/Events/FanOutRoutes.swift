@@ -58,19 +58,22 @@ final class FanOutRoutes {
         throw Problem(.invalid, "reason has at most \(Self.maximumReasonBytes) bytes")
       }
       if !reason.isEmpty { request.notes.add("reason", reason) }
-      try await self.set(halt, of: request["event"], halt == nil ? "" : reason)
+      try await self.set(
+        halt, of: request["event"], halt == nil ? "" : reason, by: request.key.name)
       return APIResponse(status: 200, body: try await self.status(of: request["event"]))
     }
   }
 
   private static let maximumReasonBytes = 512
 
-  private func set(_ halt: Halt?, of event: String, _ reason: String) async throws(Problem) {
+  private func set(
+    _ halt: Halt?, of event: String, _ reason: String, by name: String
+  ) async throws(Problem) {
     let result: HaltResult
     do throws(RecordError) {
       // Whose state cannot be told is not stopped either.
       try await record.checkSize(of: event)
-      result = try await record.setHalt(halt, of: event, reason: reason, now: now())
+      result = try await record.setHalt(halt, of: event, reason: reason, by: name, now: now())
     } catch {
       throw Problem(error)
     }

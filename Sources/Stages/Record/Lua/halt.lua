@@ -1,8 +1,8 @@
 -- Stops a fan-out, or lets it go on. Needs `permissions`.
 -- KEYS: event.
 -- args: wanted: `paused`, `cancelled`, or empty to let it go on; now: in ms since 1970; reason: in
--- words; lifetime_seconds: of the event's hash; ahead: empty, unless an event that is not there yet
--- is stopped too.
+-- words; by: who wants it, or empty; lifetime_seconds: of the event's hash; ahead: empty, unless an
+-- event that is not there yet is stopped too.
 -- Answers {what it did, the state or the halt that says so}.
 local event, wanted = KEYS[1], args.wanted
 local problem = forbidden({{'HMGET', event, 'f'}, {'HSET', event, 'f', 'v'},
@@ -16,10 +16,10 @@ if halt == 'cancelled' then return {'cancelled', halt} end
 -- Of what is incomplete, a segment may come back from the dead letters.
 if state == 'done' or state == 'expired' then return {'ended', state} end
 if wanted == '' then
-  redis.call('HDEL', event, 'brake', 'brake_ms', 'brake_why')
+  redis.call('HDEL', event, 'brake', 'brake_ms', 'brake_why', 'brake_by')
 else
   redis.call('HSET', event, 'brake', wanted, 'brake_ms', args.now,
-    'brake_why', args.reason)
+    'brake_why', args.reason, 'brake_by', args.by)
   redis.call('EXPIRE', event, args.lifetime_seconds)
 end
 return {'done', halt}

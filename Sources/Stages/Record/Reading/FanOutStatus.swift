@@ -24,6 +24,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package let halt: Halt?
   /// Why, in words.
   package let haltReason: String
+  /// Who stopped it; empty where that is not known, or a worker did.
+  package let haltedBy: String
   /// The obstacle of pushes when they became stragglers last; empty when there was none.
   package let obstacle: String
   /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
@@ -42,6 +44,7 @@ package struct FanOutStatus: Sendable, Equatable {
     let isOver = said == .paused && (state == .done || state == .expired)
     halt = isOver ? nil : said
     haltReason = isOver ? "" : fields["brake_why"] ?? ""
+    haltedBy = isOver ? "" : fields["brake_by"] ?? ""
     obstacle = fields["obstacle"] ?? ""
     numbers = fields.compactMapValues { Int($0) }
   }
@@ -50,6 +53,7 @@ package struct FanOutStatus: Sendable, Equatable {
   package var texts: [(name: String, text: String)] {
     [
       ("state", state.rawValue), ("brake", halt?.rawValue ?? ""), ("brake_why", haltReason),
+      ("brake_by", haltedBy),
       ("streamer", streamer), ("template", template), ("source", source), ("obstacle", obstacle),
     ]
   }

@@ -15,14 +15,17 @@ extension RecordStage {
   /// - Parameters:
   ///   - halt: nil lets it go on.
   ///   - reason: for people who look at the event's hash.
+  ///   - by: who wants it: the name of an API key, or of a user of the system; empty: a worker, or
+  ///     it is not known.
   ///   - isAhead: the event may be about to be opened: it is stopped when it is.
   package func setHalt(
-    _ halt: Halt?, of event: String, reason: String, isAhead: Bool = false, now: Int64
+    _ halt: Halt?, of event: String, reason: String, by: String = "", isAhead: Bool = false,
+    now: Int64
   ) async throws(RecordError) -> HaltResult {
     let reply = try await evaluate(
       HaltScripts.set, keys: [keyspace.event(id: event)],
       arguments: [
-        "wanted": halt?.rawValue ?? "", "now": String(now), "reason": reason,
+        "wanted": halt?.rawValue ?? "", "now": String(now), "reason": reason, "by": by,
         "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
         "ahead": isAhead ? "ahead" : "",
       ], isLasting: true)
