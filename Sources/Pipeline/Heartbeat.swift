@@ -57,6 +57,8 @@ final class HeartbeatWriter {
   private let overdue: OverdueFanOuts
   private var hasBeaten = false
   private var nextNamesakeLine: UInt64 = 0
+  private let tapBudget = TapBudget()
+  private var isTapped = false
 
   init(_ lane: LaneContext, clock: ClockWatch) {
     self.lane = lane
@@ -67,12 +69,14 @@ final class HeartbeatWriter {
   func write(_ heartbeat: Heartbeat) async {
     for lane in heartbeat.lanes { await lane.countDeadLetters() }
     do {
-      let clock = String(try await clock.compare())
+      let ahead = try await clock.compare()
       let figures = await heartbeat.figures()
-      let fields = heartbeat.fields(figures) + [("clock_ahead_ms", clock)]
+      let fields = heartbeat.fields(figures) + [("clock_ahead_ms", String(ahead))]
       let last = try await lane.record.heartbeat(
-        worker: lane.options.workerID, instance: lane.options.instance, fields)
+        worker: lane.options.workerID, instance: lane.options.instance, fields,
+        now: lane.now - ahead)
       sayWhoElseBeats(last)
+      try await lookForTaps(heartbeat.lanes)
       // One worker looks for all. A worker that waits for Kafka cannot tell what nobody works on.
       if try await lane.record.appendSeriesPoint(now: lane.now), figures.waitsFor.isEmpty {
         try await overdue.endAll()
@@ -81,6 +85,14 @@ final class HeartbeatWriter {
       // The next beat comes soon; that Redis is away is said by whoever needs it.
       lane.log.debug("no heartbeat", ["error": .text("\(error)")])
     }
+  }
+
+  private func lookForTaps(_ lanes: [Lane]) async throws(RecordError) {
+    let (request, workers) = try await lane.record.tapRequest()
+    guard request != nil || isTapped else { return }
+    isTapped = request != nil
+    tapBudget.perSecond = Double(request?.rate ?? 0) / Double(workers)
+    for lane in lanes { await lane.tap(request, tapBudget) }
   }
 
   /// After a restart the last beat was an earlier instance's, once. Later it is ours, unless

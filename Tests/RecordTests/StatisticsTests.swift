@@ -30,12 +30,12 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let fields = [(name: "version", value: "1"), (name: "rss", value: "12345")]
-      #expect(try await record.heartbeat(worker: "w1", instance: "a", fields) == nil)
+      #expect(try await record.heartbeat(worker: "w1", instance: "a", fields, now: noon) == nil)
       #expect(
         try await redis.table(keyspace.worker(id: "w1"))
           == ["version": "1", "rss": "12345", "instance": "a"])
-      #expect(try await record.heartbeat(worker: "w1", instance: "b", fields) == "a")
-      #expect(try await record.heartbeat(worker: "w1", instance: "b", fields) == "b")
+      #expect(try await record.heartbeat(worker: "w1", instance: "b", fields, now: noon) == "a")
+      #expect(try await record.heartbeat(worker: "w1", instance: "b", fields, now: noon) == "b")
       let left = Int(try await redis.ask("TTL", keyspace.worker(id: "w1")) ?? "") ?? 0
       #expect(left > 0 && left <= 60)
       _ = try await record.settle(segments("e1", 1)[0], tally(accepted: 4), now: noon)

@@ -214,16 +214,24 @@ extension RecordStage {
 
 extension RecordStage {
   /// Writes the fields of `ff:worker:<id>` for dashboards, which vanish when the worker beats no
-  /// more. Returns the instance whose fields these took the place of: nil for the first beat.
+  /// more, and puts it on the list of workers. Returns the instance whose fields these took the
+  /// place of: nil for the first beat.
+  /// - Parameter now: ms since 1970.
   @discardableResult
   package func heartbeat(
-    worker: String, instance: String, _ fields: [(name: String, value: String)]
+    worker: String, instance: String, _ fields: [(name: String, value: String)], now: Int64
   ) async throws(RecordError) -> String? {
     let key = keyspace.worker(id: worker)
     let pipeline = RedisPipeline()
     pipeline.append(["HGET", key, "instance"])
     pipeline.append(["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
-    pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
+    let lifetime = Keyspace.workerLifetimeSeconds
+    pipeline.append(["EXPIRE", key, String(lifetime)])
+    pipeline.append(["ZADD", keyspace.workers, String(now), worker])
+    pipeline.append([
+      "ZREMRANGEBYSCORE", keyspace.workers, "-inf", String(now - Int64(lifetime) * 1000),
+    ])
+    pipeline.append(["EXPIRE", keyspace.workers, String(lifetime)])
     return try await execute(pipeline, to: ["HSET", key]).text
   }
 }
