@@ -137,7 +137,7 @@ package enum FanOutVerb {
     let isNew = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.give(
         order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],
-        by: ProcessEnvironment.all["USER"] ?? "", now: invocation.nowMilliseconds)
+        by: ProcessEnvironment.userName, now: invocation.nowMilliseconds)
     }
     if !isNew { invocation.errors.line("\(TextLayout.printable(invocation[event])) \(already)") }
     return try await show(invocation)

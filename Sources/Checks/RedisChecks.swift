@@ -259,12 +259,12 @@ enum RedisPermissions {
     }
   }
 
-  /// Commands for the control of fan-outs, which may use no keys but those that dashboards see.
+  /// Commands of `fanout`, `top` and `tap`, which may use no keys but those that dashboards see.
   private static func ofFanOuts(_ key: String) -> [[String]] {
     CommandPermissions.ofScripts(key) + [
       ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HGET", key, "a"], ["HMGET", key, "a"],
       ["HGETALL", key], ["HDEL", key, "a"], ["XREVRANGE", key, "+", "-"],
-      ["TIME"], ["ZRANGE", key, "0", "0"], ["ZADD", key, "XX", "1", "a"],
+      ["TIME"], ["ZRANGE", key, "0", "0", "REV"], ["ZADD", key, "XX", "1", "a"],
     ]
   }
 }

@@ -49,15 +49,15 @@ package struct FanOutControl {
   }
 
   /// - Parameters:
-  ///   - by: who gives it; empty: that is not known.
+  ///   - name: who gives it, as the system or an API key calls them; empty: not known.
   ///   - now: ms since 1970.
   /// - Returns: false when it was so before.
   package func give(
-    _ order: Order, to event: String, reason: String, by: String = "", now: Int64
+    _ order: Order, to event: String, reason: String, by name: String = "", now: Int64
   ) async throws(CommandFailure) -> Bool {
     let result: HaltResult
     do throws(RecordError) {
-      result = try await record.setHalt(order.halt, of: event, reason: reason, by: by, now: now)
+      result = try await record.setHalt(order.halt, of: event, reason: reason, by: name, now: now)
     } catch {
       throw CommandFailure(error)
     }

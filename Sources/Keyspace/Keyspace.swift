@@ -255,6 +255,14 @@ extension Keyspace {
   /// in it, so that one that is and beats no more has died.
   package var workers: String { "\(dashboardsPrefix)workers" }
 
+  /// HASH: id of a tap → its filters, its rate and its end, as `TapRequest` reads them; `secret` →
+  /// the key of the hashes of tokens. Lives `tapLifetimeSeconds`.
+  package var tapRequests: String { "\(dashboardsPrefix){tap}:requests" }
+
+  /// STREAM: outcomes of pushes, while somebody taps; capped at `tapMaximumEntries`, lives
+  /// `tapSamplesLifetimeSeconds` after the last.
+  package var tapSamples: String { "\(dashboardsPrefix){tap}:samples" }
+
   /// STRING: what a request to the API was answered, under a digest of its idempotency key; lives
   /// `idempotencyLifetimeSeconds`.
   package func idempotency(_ digest: String) -> String { "\(dataPrefix){i:\(digest)}" }
@@ -301,6 +309,12 @@ extension Keyspace {
   package static let limitLifetimeSeconds = 60
   /// An hour: what `rules.events_per_hour` speaks of.
   package static let reachedLifetimeSeconds = 3_600
+  /// 15 seconds: a tap keeps its request alive every 5.
+  package static let tapLifetimeSeconds = 15
+  /// A minute: a tap reads several times a second.
+  package static let tapSamplesLifetimeSeconds = 60
+  /// 5 seconds of the highest rate.
+  package static let tapMaximumEntries = 1_000
   /// 400 days: a year, and the same month of the year before whole.
   package static let dayLifetimeSeconds = 400 * 86_400
   /// 48 hours: today and yesterday.

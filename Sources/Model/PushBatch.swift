@@ -100,10 +100,14 @@ package final class PushBatch {
 
   /// The outcome of one push. Each push settles exactly once: the counters are promised to be
   /// exact, so a second outcome is an error of ours and stops the process before it is recorded.
-  package func settle(_ index: Int, _ outcome: Outcome) {
+  ///
+  /// - Parameter sentAt: monotonic nanoseconds of the request whose answer gives the outcome; 0:
+  ///   there was no answer.
+  package func settle(_ index: Int, _ outcome: Outcome, sentAt: UInt64 = 0) {
     takeOut(index)
     let outcome = tally.known(outcome)
     tally.count(outcome)
+    if let observer = tally.observer { tell(observer, index, outcome, sentAt: sentAt) }
     if outcome == .accepted {
       let destination = state.pointee.entries[index].destination
       if destination != .production { tally.wasAccepted(at: destination) }
@@ -164,12 +168,27 @@ package final class PushBatch {
         user: bytes.string(entry.user), member: bytes.string(entry.member), finding: finding))
   }
 
+  @inline(never)
+  private func tell(
+    _ observer: any OutcomeObserver, _ index: Int, _ outcome: Outcome, sentAt: UInt64
+  ) {
+    let entry = state.pointee.entries[index]
+    observer.settled(
+      SettledPush(
+        outcome: outcome, destination: entry.destination, token: bytes[entry.token],
+        topic: headers.topic, sends: sends(of: entry, outcome == .accepted), sentAt: sentAt))
+  }
+
+  /// Of those that were accepted the try that was is none of those that came to nothing.
+  private func sends(of entry: Entry, _ isAccepted: Bool) -> Int {
+    entry.history.sends + (isAccepted ? 1 : 0)
+  }
+
   private func note(_ index: Int, _ fate: NotedFate) {
     guard let notes = tally.notes else { return }
     state.pointee.entries[index].isNoted = true
     let entry = state.pointee.entries[index]
-    // Of those that were accepted the try that was is none of those that came to nothing.
-    let sends = entry.history.sends + (fate == .outcome(.accepted) ? 1 : 0)
+    let sends = sends(of: entry, fate == .outcome(.accepted))
     notes.add(user: bytes[entry.user], member: bytes[entry.member], fate, sends: sends)
   }
 

@@ -46,6 +46,8 @@ package final class SegmentTally {
 
   /// The outcomes of single pushes; nil: nobody will ask.
   package var notes: OutcomeNotes?
+  /// Is told each outcome; nil: nobody looks on.
+  package var observer: (any OutcomeObserver)?
 
   /// Its pushes leave as stragglers when their route is slow and others go on. Stragglers wait for
   /// their turn instead: they have left a segment once, and are not written over and over.
@@ -133,6 +135,7 @@ package final class SegmentTally {
     pushes += 1
     let outcome = known(outcome)
     count(outcome)
+    observer?.settled(straggler, as: outcome, topic: topic)
     notes?.add(
       user: straggler.user, member: straggler.member, .outcome(outcome),
       sends: straggler.history.sends)

@@ -60,6 +60,8 @@ final class HeartbeatWriter {
   /// The worker stops.
   private var isOver = false
   private var nextNamesakeLine: UInt64 = 0
+  private let tapBudget = TapBudget()
+  private var isTapped = false
 
   init(_ lane: LaneContext, clock: ClockWatch) {
     self.lane = lane
@@ -70,16 +72,18 @@ final class HeartbeatWriter {
   func write(_ heartbeat: Heartbeat) async {
     for lane in heartbeat.lanes { await lane.countDeadLetters() }
     do {
-      let clock = String(try await clock.compare())
+      let ahead = try await clock.compare()
       let figures = await heartbeat.figures()
-      let fields = heartbeat.fields(figures) + [("clock_ahead_ms", clock)]
+      let fields = heartbeat.fields(figures) + [("clock_ahead_ms", String(ahead))]
       guard !isOver else { return }
       let last = try await lane.record.heartbeat(
-        worker: lane.options.workerID, instance: lane.options.instance, fields, now: lane.now)
+        worker: lane.options.workerID, instance: lane.options.instance, fields,
+        now: lane.now - ahead)
       sayWhoElseBeats(last)
+      try await lookForTaps(heartbeat.lanes)
       // One worker does it for all. One that waits for Kafka cannot tell what nobody works on.
       if try await lane.record.appendSeriesPoint(now: lane.now) {
-        try await lane.record.forgetDeadWorkers(now: lane.now)
+        try await lane.record.forgetDeadWorkers(now: lane.now - ahead)
         if figures.waitsFor.isEmpty { try await overdue.endAll() }
       }
     } catch {
@@ -94,6 +98,14 @@ final class HeartbeatWriter {
     isOver = true
     guard hasBeaten, lane.redis.obstacle == nil else { return }
     try? await lane.record.forget(worker: lane.options.workerID)
+  }
+
+  private func lookForTaps(_ lanes: [Lane]) async throws(RecordError) {
+    let (request, workers) = try await lane.record.tapRequest()
+    guard request != nil || isTapped else { return }
+    isTapped = request != nil
+    tapBudget.perSecond = Double(request?.rate ?? 0) / Double(workers)
+    for lane in lanes { await lane.tap(request, tapBudget) }
   }
 
   /// After a restart the last beat was an earlier instance's, once. Later it is ours, unless

@@ -106,6 +106,10 @@ package enum WorkerMetrics {
   static let tokenNews = MetricFamily(
     "fanfare_token_news_total", .counter,
     "Records with news of device tokens, written for other systems.")
+  static let tapSamples = MetricFamily(
+    "fanfare_tap_samples_total", .counter,
+    "Outcomes for `fanfare tap`: written to Redis, or dropped because Redis was slow or away.",
+    labels: ["result"])
   static let redisTimes = MetricFamily(
     "fanfare_redis_command_duration_seconds", .histogram,
     "The time from sending a batch of commands to Redis to the last of its answers.")
@@ -209,7 +213,7 @@ package enum WorkerMetrics {
       unread, recipients, pending, skipped, unknownValues, pushes, rejections, suppressions,
       retries,
       credentials, unfitCredentials, expiry, answers, answerTimes, unknownAnswers, stragglers,
-      tokens, tokenNews, redisTimes, redisFailures, redisReconnects, replicaReads, replicaLag,
+      tokens, tokenNews, tapSamples, redisTimes, redisFailures, redisReconnects, replicaReads, replicaLag,
       commits, rebalances, lag, skippedRecords, lastPoll, partitions, clockAhead, records,
       retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
@@ -316,6 +320,8 @@ extension WorkerMetrics {
           "set_aside": .tokensQuarantined, "quarantine_withheld": .tokensQuarantineWithheld,
         ]))
     text.append(tokenNews, Double(counts[.tokenNews]))
+    text.append(
+      tapSamples, series(counts, ["written": .tapSamples, "dropped": .tapSamplesDropped]))
   }
 
   private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {

@@ -99,6 +99,8 @@ import Testing
       ("fanfare_tokens_total{result=\"set_aside\"}", .tokensQuarantined),
       ("fanfare_tokens_total{result=\"quarantine_withheld\"}", .tokensQuarantineWithheld),
       ("fanfare_token_news_total", .tokenNews),
+      ("fanfare_tap_samples_total{result=\"written\"}", .tapSamples),
+      ("fanfare_tap_samples_total{result=\"dropped\"}", .tapSamplesDropped),
       ("fanfare_kafka_commits_total{result=\"ok\"}", .kafkaCommits),
       ("fanfare_kafka_commits_total{result=\"failed\"}", .kafkaCommitFailures),
       ("fanfare_kafka_rebalances_total{kind=\"assigned\"}", .kafkaAssignments),

@@ -108,6 +108,13 @@ package actor Lane {
       context.deliver.yields($0) || context.deliver.isOutlier($1, on: $0)
     }
     segments.limited.update(segments.runs.all, now: context.now)
+    if context.tap.hasSamples { loop.task(on: self) { await self.context.tap.write() } }
+  }
+
+  /// From now on taps see what they want of the lane's outcomes; nil: nobody taps.
+  func tap(_ request: TapRequest?, _ budget: TapBudget) {
+    context.tap.set(request, budget)
+    segments.observe()
   }
 
   /// The worker begins nothing more: what waits to be begun is left to others.

@@ -28,6 +28,7 @@ final class LaneContext {
   let retry: RetryUntilStopped
   let writer: RecordWriter
   let endings: FanOutEndings
+  let tap: LaneTap
 
   init(
     index: Int, options: PipelineOptions, loop: EventLoop, producer: any RecordProducer,
@@ -57,6 +58,9 @@ final class LaneContext {
     self.retry = retry
     writer = RecordWriter(loop: loop, producer: producer, retry: retry)
     endings = FanOutEndings(log: log)
+    tap = LaneTap(
+      loop: loop, record: record, counters: counters, worker: options.workerID,
+      wallClock: options.wallClock)
   }
 
   /// ms since 1970.

@@ -39,6 +39,13 @@ final class SegmentRunner {
     settler = SegmentSettler(lane, stragglers: stragglers, news: news)
   }
 
+  /// Taps have begun or ended: also segments that are under way are seen.
+  func observe() {
+    for run in runs.all + limited.waitingRuns {
+      run.tally.observer = lane.tap.observer(of: run.segment.event)
+    }
+  }
+
   /// A segment of a large event, or stragglers.
   func take(
     _ segment: Segment, from message: KafkaMessage, _ slot: LaneSlot,
@@ -65,6 +72,7 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     let run = runs.make(bid.claim, recordBytes: message.valueBytes, slot)
     run.tally.notes = lane.options.record.notes(of: run.segment, now: lane.options.wallClock)
+    run.tally.observer = lane.tap.observer(of: run.segment.event)
     defer {
       runs.end(run)
       limited.end(run)

@@ -222,6 +222,7 @@ extension RecordStage {
   /// Writes the fields of `ff:worker:<id>` for dashboards, which vanish when the worker beats no
   /// more, and the time into `ff:workers`. Returns the instance whose fields these took the place
   /// of: nil for the first beat.
+  /// - Parameter now: ms since 1970.
   @discardableResult
   package func heartbeat(
     worker: String, instance: String, _ fields: [(name: String, value: String)], now: Int64

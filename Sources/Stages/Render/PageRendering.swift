@@ -37,6 +37,11 @@ package final class PageRendering {
     tally.recipients += page.followers
     tally.pushes += page.suppressed.total
     for (rule, count) in page.suppressed.byRule { tally.count(.suppressed(rule), times: count) }
+    if let observer = tally.observer {
+      for (rule, _) in page.suppressed.byRule {
+        observer.suppressed(by: rule, topic: prepared.headers.topic)
+      }
+    }
     tally.skipped += page.skipped
     tally.unknownZones += page.unknownZones
     if let notes = tally.notes {
@@ -88,6 +93,8 @@ package final class PageRendering {
         let own = past?.mayHaveArrived == true ? .rejected(.unanswered) : tally.known(outcome)
         tally.pushes += 1
         tally.count(own)
+        tally.observer?.settled(
+          binding, of: page, as: own, topic: prepared.headers.topic, sends: past?.sends ?? 0)
         tally.notes?.add(user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
       }
       doneBindings = 0

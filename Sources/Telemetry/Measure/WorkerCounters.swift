@@ -14,6 +14,7 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
   case kafkaCommits, kafkaCommitFailures
   case kafkaAssignments, kafkaRevocations, kafkaLosses
   case credentialsReplaced, credentialsRefused
+  case tapSamples, tapSamplesDropped
 }
 
 /// The counters of a worker. Written by all of its lanes (a batch at a time where it can be), read
@@ -23,7 +24,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.index` too, without knowing the reasons here.
   static let maximumReasons = 64
 
-  private let counters = InlineArray<44, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<46, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
   /// Dead letters by the code of their reason, without knowing the codes here.
   package static let maximumCodes = 32

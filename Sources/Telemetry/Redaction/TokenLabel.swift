@@ -43,4 +43,15 @@ package struct TokenLabelKey: Sendable {
   }
 
   init(words: (UInt64, UInt64)) { self.words = words }
+
+  /// A secret for `init(secret:)` of 128 bits, as 32 hex digits.
+  package static func randomSecret() -> String {
+    let words = random().words
+    return Hexadecimal.text(words.0, digits: 16) + Hexadecimal.text(words.1, digits: 16)
+  }
+
+  /// 16 hex digits that name a token among others of the same key, and lead nobody back to it.
+  package func digest(_ token: UnsafeRawBufferPointer) -> String {
+    Hexadecimal.text(SipHash.hash(token, key: words), digits: 16)
+  }
 }

@@ -1,6 +1,13 @@
 import Glibc
 
 package enum ProcessEnvironment {
+  /// Who runs the program, as the environment says it: before `sudo`, if that was used. Empty where
+  /// it does not say.
+  package static var userName: String {
+    let all = all
+    return all["SUDO_USER"] ?? all["USER"] ?? ""
+  }
+
   /// The variables of this process; of a name that stands twice, the first.
   package static var all: [String: String] {
     var variables: [String: String] = [:]

@@ -32,7 +32,7 @@ final class AnswerJudge {
     figures.answerTimes.observe(nanoseconds: now &- sentAt)
     traffic.accepted(push, at: now)
     if credentials.isWatching { credentials.taken(by: push, sentAt: sentAt) }
-    push.batch.settle(push.index, .accepted)
+    push.batch.settle(push.index, .accepted, sentAt: sentAt)
   }
 
   func note(_ answers: AcceptedAnswers) {
@@ -94,15 +94,15 @@ final class AnswerJudge {
     let wait = retryAfter ?? meaning.minimumWait
     count(push, meaning.disposition, sentAt: item.sentAt)
     switch meaning.disposition {
-    case .accepted: push.batch.settle(push.index, .accepted)
-    case .reject(let reason): push.settle(answered: reason)
+    case .accepted: push.batch.settle(push.index, .accepted, sentAt: item.sentAt)
+    case .reject(let reason): push.settle(answered: reason, sentAt: item.sentAt)
     case .rejectAndAlert(let reason):
       context.report(.configurationRejected(context.target.endpoint, reason: reason))
-      push.settle(answered: reason)
+      push.settle(answered: reason, sentAt: item.sentAt)
     case .prune(let reason):
       push.batch.addVerdict(push.index, .gone(since: meaning.goneSince ?? 0, reason: reason))
-      push.settle(answered: reason)
-    case .setAside(let reason): setAside(push, reason)
+      push.settle(answered: reason, sentAt: item.sentAt)
+    case .setAside(let reason): setAside(push, reason, sentAt: item.sentAt)
     case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: wait)
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
@@ -110,15 +110,15 @@ final class AnswerJudge {
     case .renew(let reason): credentials.renew(push, reason, connection, item)
     case .hold(let reason):
       if meaning.mayBeOfDevice, credentials.areTaken(butFor: push) {
-        return setAside(push, reason)
+        return setAside(push, reason, sentAt: item.sentAt)
       }
       credentials.refused(push, reason, meaning.unknown, sentAt: item.sentAt)
     }
   }
 
-  private func setAside(_ push: ReadyPush, _ reason: RejectionReason) {
+  private func setAside(_ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64) {
     push.batch.addVerdict(push.index, .unusable(reason))
-    push.settle(answered: reason)
+    push.settle(answered: reason, sentAt: sentAt)
   }
 
   /// Counts an answer as evidence about the server.
@@ -148,7 +148,7 @@ final class AnswerJudge {
     push.answeredAt = loop.now
     let tries = Int(push.history.suspicion / PushHistory.wholeTry)
     if subject != nil, tries >= RetrySubject.mostTries {
-      return push.settle(as: .rejected(reason))
+      return push.settle(as: .rejected(reason), sentAt: sentAt)
     }
     push.backOffs += 1
     waiting.scheduleRetry(push, tries: max(push.backOffs, tries), atLeast: after)
@@ -190,6 +190,12 @@ struct AcceptedAnswers {
     count += 1
     if sentAt >= rateSince { atThisRate += 1 }
     if push.history.losses == 0 { ordinary += 1 }
-    if push.isAnotherTry { refusals += RefusalShare.refusals(of: push) } else { firsts += 1 }
+    guard push.isAnotherTry else {
+      firsts += 1
+      return
+    }
+    refusals += RefusalShare.refusals(of: push)
+    // Its tries in this lane, for whoever asks how often it was sent.
+    push.batch.setHistory(push.index, push.history)
   }
 }

@@ -38,16 +38,17 @@ package struct ReadyPush {
   }
 
   /// For any outcome but accepted.
-  func settle(as outcome: Outcome) {
+  /// - Parameter sentAt: of the request that was answered; 0: none was.
+  func settle(as outcome: Outcome, sentAt: UInt64 = 0) {
     batch.setHistory(index, history)
-    batch.settle(index, outcome)
+    batch.settle(index, outcome, sentAt: sentAt)
   }
 
   /// The server rejected it for good.
-  func settle(answered reason: RejectionReason) {
+  func settle(answered reason: RejectionReason, sentAt: UInt64) {
     var counted = self
     counted.history.countTry()
-    counted.settle(as: .rejected(reason))
+    counted.settle(as: .rejected(reason), sentAt: sentAt)
   }
 }
 
