@@ -48,6 +48,7 @@ struct SystemCalls {
     "Sources/API/APIMetrics.swift": "CPU time of the API",
     "Sources/API/Requests/APIKey.swift": "a key is a secret",
     "Sources/Terminal/Process/StopSignals.swift": "a thread that reads signals",
+    "Sources/Terminal/Screen/ScreenEvents.swift": "a thread that reads keys and signals",
     // The simulator as a program of its own, and processes on this machine.
     "Sources/APNsSimulator/APNsSimulatorOptions.swift": "the default clock",
     "Sources/SimulatorSupport/KeptFiles.swift": "the age of files",

@@ -141,7 +141,7 @@ struct RateMeter {
 }
 
 /// The words of a progress line; what does not fit is left out, the least needed first.
-struct ProgressText {
+package struct ProgressText {
   let label: String
   let done: Int
   let total: Int?
@@ -189,7 +189,7 @@ struct ProgressText {
     words.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  static func bar(_ fraction: Double, cells: Int, unicode: Bool) -> String {
+  package static func bar(_ fraction: Double, cells: Int, unicode: Bool) -> String {
     let full = Int(fraction * Double(cells))
     let (filled, empty) = unicode ? ("█", "░") : ("#", "-")
     return "[" + String(repeating: filled, count: full)

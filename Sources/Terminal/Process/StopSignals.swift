@@ -131,6 +131,7 @@ private struct SignalReader: Sendable {
     guard next() != nil else { return }
     signals.raised()
     guard let number = next() else { return }
+    FullScreen.leaveEntered()
     signal(number, SIG_DFL)
     kill(getpid(), number)
   }
