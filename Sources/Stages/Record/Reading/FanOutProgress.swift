@@ -6,7 +6,7 @@ extension FanOutStatus {
   /// it is resumed.
   package var hasEnded: Bool {
     switch (state, halt) {
-    case (.running, _), (.unknown, _), (.incomplete, .paused?): false
+    case (.scheduled, _), (.running, _), (.unknown, _), (.incomplete, .paused?): false
     case (.done, _), (.incomplete, _), (.expired, _): true
     }
   }
