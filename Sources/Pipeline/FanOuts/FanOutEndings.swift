@@ -19,7 +19,10 @@ final class FanOutEndings {
   /// Where the missing segments of a fan-out are.
   enum Rest { case nothing, isInDeadLetters, isLost }
 
-  func note(_ event: String, _ figures: [FanOutFigure], rest: Rest) {
+  /// - Parameter trace: of the event.
+  func note(
+    _ event: String, trace: TraceContext? = nil, _ figures: [FanOutFigure], rest: Rest
+  ) {
     let times = FanOutTimes(figures)
     func counts(_ counter: FanOutCounter) -> Bool {
       figures.contains { $0.name == counter.rawValue && $0.count > 0 }
@@ -29,7 +32,7 @@ final class FanOutEndings {
       if let took = times.took { durations.observe(nanoseconds: took.nanoseconds) }
       if let first = times.firstPush { firstPushes.observe(nanoseconds: first.nanoseconds) }
     }
-    let fields = Self.fields(event, figures, times)
+    let fields = LogFields.of(event, trace).merging(Self.fields(figures, times))
     switch (rest, isForgotten) {
     case (.nothing, false): log.info("fan-out done", fields)
     case (.nothing, true):
@@ -44,10 +47,8 @@ final class FanOutEndings {
     }
   }
 
-  private static func fields(
-    _ event: String, _ figures: [FanOutFigure], _ times: FanOutTimes
-  ) -> LogFields {
-    var fields: LogFields = ["event": .text(event)]
+  private static func fields(_ figures: [FanOutFigure], _ times: FanOutTimes) -> LogFields {
+    var fields: LogFields = [:]
     for figure in figures where !FanOutTimes.names.contains(figure.name) {
       fields = fields.merging([figure.name: .integer(figure.count)])
     }

@@ -55,7 +55,7 @@ final class FanOutRunner {
     switch opened {
     case .duplicate:
       lane.counters.add(.eventsDuplicate)
-      lane.log.notice("duplicate event dropped", ["event": .text(event.id)])
+      lane.log.notice("duplicate event dropped", .of(event))
       return .done
     case .finished: return .done
     case .resumed(let plan, let count):
@@ -67,12 +67,12 @@ final class FanOutRunner {
       lane.counters.add(.eventsWithoutAudience)
       lane.log.fanOut("fan-out started", event, audience)
       lane.log.nobodyFollows(event)
-      lane.endings.note(event.id, figures, rest: .nothing)
+      lane.endings.note(event.id, trace: event.trace, figures, rest: .nothing)
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
-      lane.log.notice("event not sent", ["event": .text(event.id), "reason": .text(reason)])
-      lane.endings.note(event.id, figures, rest: .nothing)
+      lane.log.notice("event not sent", .of(event, ["reason": .text(reason)]))
+      lane.endings.note(event.id, trace: event.trace, figures, rest: .nothing)
       return .done
     case .new:
       lane.counters.add(.eventsOK)
@@ -99,7 +99,7 @@ final class FanOutRunner {
     for words in template.mistypedValues(of: event) {
       lane.log.warning(
         "a value of the event has another type than its template wants",
-        ["event": .text(event.id), "reason": .text(words)])
+        .of(event, ["reason": .text(words)]))
     }
   }
 
@@ -163,7 +163,7 @@ final class FanOutRunner {
       if lane.timers.isStopped { throw RetryUntilStopped.Stopped() }
       lane.log.warning(
         "the statistics do not know of a fan-out",
-        ["event": .text(event.id), "error": .text("\(error)")])
+        .of(event, ["error": .text("\(error)")]))
     }
   }
 
@@ -200,11 +200,11 @@ final class FanOutRunner {
     if let published, published > end { return }
     if published != end {
       let window = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
-      try await lane.writer.publish(topic, window)
+      try await lane.writer.publish(topic, window, of: plan.event)
       if published != nil { try await note(end, of: plan.event) }
     }
     if end < plan.count {
-      try await lane.writer.publish(topic, [SegmentRecord.encode(plan.after(end))])
+      try await lane.writer.publish(topic, [SegmentRecord.encode(plan.after(end))], of: plan.event)
     }
   }
 
@@ -222,7 +222,7 @@ final class FanOutRunner {
       guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
       lane.log.warning(
         "Redis does not note what is planned",
-        ["event": .text(event.id), "published": .integer(end), "error": .text("\(error)")])
+        .of(event, ["published": .integer(end), "error": .text("\(error)")]))
     }
   }
 
@@ -253,7 +253,7 @@ final class FanOutRunner {
     }
     guard expiry != .begun else { return expiry }
     lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
-    lane.log.notice("event expired before it was read", ["event": .text(event.id)])
+    lane.log.notice("event expired before it was read", .of(event))
     return expiry
   }
 }
@@ -261,9 +261,7 @@ final class FanOutRunner {
 extension Log {
   /// How a fan-out begins, or goes on.
   func fanOut(_ what: String, _ event: Event, _ audience: Audience, _ more: LogFields = [:]) {
-    let fields: LogFields = [
-      "event": .text(event.id), "segments": .integer(audience.segmentCount),
-    ]
+    let fields: LogFields = .of(event, ["segments": .integer(audience.segmentCount)])
     info(what, fields.merging(more))
   }
 
@@ -275,10 +273,12 @@ extension Log {
       : "Redis knows nobody whom the event's audience names: nobody is told"
     notice(
       what,
-      [
-        "event": .text(event.id), "streamer": .text(event.streamer),
-        "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
-      ])
+      .of(
+        event,
+        [
+          "streamer": .text(event.streamer),
+          "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
+        ]))
   }
 
   /// An event may lack them on purpose; an app that cannot do without a key shows nothing.
@@ -289,10 +289,12 @@ extension Log {
     let named = fields.prefix(Self.maximumNamedFields)
     info(
       "the event lacks values of its template: their keys are left out of every payload",
-      [
-        "event": .text(event.id), "template": .text(event.template),
-        "fields": .text(named.joined(separator: " ")), "count": .integer(fields.count),
-      ])
+      .of(
+        event,
+        [
+          "template": .text(event.template),
+          "fields": .text(named.joined(separator: " ")), "count": .integer(fields.count),
+        ]))
   }
 
   /// A template may have hundreds.

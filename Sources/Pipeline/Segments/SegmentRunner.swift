@@ -51,7 +51,7 @@ final class SegmentRunner {
       }
       // The worker that opened the event has it: some are newer than others while a new version is
       // rolled out. However many segments there are, they rest in Kafka.
-      lane.log.warning("a segment is deferred: \(reason)", ["event": .text(segment.event.id)])
+      lane.log.warning("a segment is deferred: \(reason)", .of(segment.event))
       return try await stragglers.deferPaused(segment, message, slot)
     }
     return try await run(claims.bid(on: segment), from: message, slot)

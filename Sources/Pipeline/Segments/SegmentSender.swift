@@ -108,10 +108,12 @@ final class SegmentSender {
       for skipped in reader.takeSkippedUsers() {
         lane.log.warning(
           "user passed over",
-          [
-            "event": .text(event.id), "user": .text(skipped.user),
-            "reason": .text(skipped.reason),
-          ])
+          .of(
+            event,
+            [
+              "user": .text(skipped.user),
+              "reason": .text(skipped.reason),
+            ]))
       }
     }
     do {
@@ -124,7 +126,7 @@ final class SegmentSender {
       // Too slow for too long: nobody who is left can be told in time.
       lane.log.warning(
         "event expired before all followers were read",
-        ["event": .text(event.id), "error": .text("\(error)")])
+        .of(event, ["error": .text("\(error)")]))
       // Pushes that are on a list are counted by it.
       if run.index == nil { run.tally.isUnread = true }
       return nil

@@ -34,25 +34,28 @@ final class SegmentSettler {
       lane.log.error(
         "Apple calls too many devices of this app gone (410): none of these is removed, and "
           + "sending goes on. devices.removal_share says how many are too many",
-        [
-          "event": .text(segment.event.id), "topic": .text(run.tally.topic),
-          "tokens": .integer(settled.findings.pruneWithheld),
-        ])
+        .of(
+          segment.event,
+          [
+            "topic": .text(run.tally.topic),
+            "tokens": .integer(settled.findings.pruneWithheld),
+          ]))
     }
     if settled.findings.withheld > 0 {
       lane.log.error(
         "Apple calls tokens unusable and takes too few of the same topic and environment: "
           + "are both right? None was set aside",
-        ["event": .text(segment.event.id), "tokens": .integer(settled.findings.withheld)])
+        .of(segment.event, ["tokens": .integer(settled.findings.withheld)]))
     }
     if settled.findings.failed > 0 {
       lane.log.warning(
         "what Apple said of tokens is not all written: keys of users or tokens hold something else",
-        ["event": .text(segment.event.id), "keys": .integer(settled.findings.failed)])
+        .of(segment.event, ["keys": .integer(settled.findings.failed)]))
     }
     if let figures = settled.fanOut {
       lane.endings.note(
-        segment.event.id, figures, rest: settled.isComplete ? .nothing : .isInDeadLetters)
+        segment.event.id, trace: segment.event.trace, figures,
+        rest: settled.isComplete ? .nothing : .isInDeadLetters)
     }
   }
 
