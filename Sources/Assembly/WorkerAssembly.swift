@@ -44,6 +44,7 @@ extension Assembly {
       log.warning("memory may not suffice", ["reason": .text(warning)])
     }
     options.rates = pushRates(settings)
+    options.outcomeShare = settings.outcomes.share
     options.record.tellsTokens = options.ingest.tokensTopic != nil
     options.record.cooldown = settings.events.cooldown
     options.record.trace = OutcomeNotes.Level(rawValue: settings.events.trace.rawValue)
@@ -71,7 +72,8 @@ extension Assembly {
       ingest: ingestOptions(settings),
       expand: expandOptions(settings),
       connectionBytes: connectionBytes(settings), kafka: kafkaOptions(settings),
-      probeBytes: probeBytes(settings))
+      probeBytes: probeBytes(settings),
+      publishesOutcomes: settings.kafka.topics.outcomes != nil && settings.outcomes.share > 0)
   }
 
   /// Push services that a lane has connections to at the same time. There are five of the browsers,

@@ -57,7 +57,8 @@ package struct PipelineOptions: Sendable {
         * DeliverOptions.maximumConnectionBytes(
           connections: max(deliver.connectionsPerRoute, deliver.mostConnectionsPerRoute ?? 0),
           streams: deliver.streamsPerConnection),
-      kafka: kafka, probeBytes: probeBytes)
+      kafka: kafka, probeBytes: probeBytes,
+      publishesOutcomes: ingest.outcomesTopic != nil && outcomeShare > 0)
   }
   /// The most that clients of the process' probes can make it keep.
   package var probeBytes = 0
@@ -73,6 +74,8 @@ package struct PipelineOptions: Sendable {
   package var keyspace: Keyspace
   package var expand: ExpandOptions
   package var record: RecordOptions
+  /// Of users, whose pushes' outcomes are published where there is a topic for outcomes: 0...1.
+  package var outcomeShare: Double = 0
   package var deliver: DeliverOptions
   package var templates: [Template]
   /// How long a record rests whose template is none of them; zero: not at all.

@@ -48,7 +48,7 @@ package final class Worker: Sendable {
       topics: [
         options.ingest.segmentsTopic, options.ingest.bulkTopic,
         options.ingest.stragglersTopic, options.ingest.deadLettersTopic,
-      ] + (options.ingest.tokensTopic.map { [$0] } ?? []),
+      ] + [options.ingest.tokensTopic, options.ingest.outcomesTopic].compactMap(\.self),
       spread: [options.ingest.segmentsTopic, options.ingest.bulkTopic], timeout: .zero)
     credentials.start()
     for lane in lanes { await lane.start() }

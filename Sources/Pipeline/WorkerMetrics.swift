@@ -106,6 +106,15 @@ package enum WorkerMetrics {
   static let tokenNews = MetricFamily(
     "fanfare_token_news_total", .counter,
     "Records with news of device tokens, written for other systems.")
+  static let outcomes = MetricFamily(
+    "fanfare_outcomes_total", .counter,
+    "Records with outcomes of fan-outs and pushes, by what became of them: published, or given up "
+      + "(lost) because they could not be published before their event expired.",
+    labels: ["result"])
+  static let spans = MetricFamily(
+    "fanfare_spans_total", .counter,
+    "Spans of traces: taken by the collector (exported), or dropped because the queue was full or "
+      + "the collector did not take them.", labels: ["result"])
   static let redisTimes = MetricFamily(
     "fanfare_redis_command_duration_seconds", .histogram,
     "The time from sending a batch of commands to Redis to the last of its answers.")
@@ -209,7 +218,8 @@ package enum WorkerMetrics {
       unread, recipients, pending, skipped, unknownValues, pushes, rejections, suppressions,
       retries,
       credentials, unfitCredentials, expiry, answers, answerTimes, unknownAnswers, stragglers,
-      tokens, tokenNews, redisTimes, redisFailures, redisReconnects, replicaReads, replicaLag,
+      tokens, tokenNews, outcomes, spans, redisTimes, redisFailures, redisReconnects, replicaReads,
+      replicaLag,
       commits, rebalances, lag, skippedRecords, lastPoll, partitions, clockAhead, records,
       retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
@@ -315,6 +325,8 @@ extension WorkerMetrics {
           "set_aside": .tokensQuarantined, "quarantine_withheld": .tokensQuarantineWithheld,
         ]))
     text.append(tokenNews, Double(counts[.tokenNews]))
+    text.append(outcomes, series(counts, ["published": .outcomes, "lost": .outcomesLost]))
+    text.append(spans, series(counts, ["exported": .spansExported, "dropped": .spansDropped]))
   }
 
   private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {

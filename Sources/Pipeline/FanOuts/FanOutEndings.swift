@@ -127,7 +127,10 @@ final class OverdueFanOuts {
     for first in stride(from: 0, to: names.count, by: Self.window) {
       let some = Array(names[first..<min(first + Self.window, names.count)])
       let figures = try await lane.record.noteLost(some, of: fanOut, now: lane.now)
-      if let figures { lane.endings.note(fanOut.event, figures, rest: .isLost) }
+      guard let figures else { continue }
+      lane.endings.note(fanOut.event, figures, rest: .isLost)
+      // That it stops meanwhile loses no push.
+      try? await lane.outcomes.publishEnd(of: fanOut.event, document: open.document)
     }
   }
 }

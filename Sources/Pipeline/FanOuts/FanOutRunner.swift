@@ -57,7 +57,10 @@ final class FanOutRunner {
       lane.counters.add(.eventsDuplicate)
       lane.log.notice("duplicate event dropped", .of(event))
       return .done
-    case .finished: return .done
+    case .finished:
+      // Who brought it to its end may have died before it told of that.
+      try await lane.outcomes.publishEnd(of: event)
+      return .done
     case .resumed(let plan, let count):
       lane.counters.add(.eventsResumed)
       audience = plan
@@ -68,11 +71,13 @@ final class FanOutRunner {
       lane.log.fanOut("fan-out started", event, audience)
       lane.log.nobodyFollows(event)
       lane.endings.note(event.id, trace: event.trace, figures, rest: .nothing)
+      try await lane.outcomes.publishEnd(of: event)
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
       lane.log.notice("event not sent", .of(event, ["reason": .text(reason)]))
       lane.endings.note(event.id, trace: event.trace, figures, rest: .nothing)
+      try await lane.outcomes.publishEnd(of: event)
       return .done
     case .new:
       lane.counters.add(.eventsOK)
@@ -254,6 +259,7 @@ final class FanOutRunner {
     guard expiry != .begun else { return expiry }
     lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
     lane.log.notice("event expired before it was read", .of(event))
+    if expiry != .duplicate { try await lane.outcomes.publishEnd(of: event) }
     return expiry
   }
 }

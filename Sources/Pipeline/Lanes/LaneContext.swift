@@ -27,6 +27,7 @@ final class LaneContext {
   let retry: RetryUntilStopped
   let writer: RecordWriter
   let endings: FanOutEndings
+  private(set) lazy var outcomes = OutcomeWriter(self)
 
   init(
     index: Int, options: PipelineOptions, loop: EventLoop, producer: any RecordProducer,

@@ -235,6 +235,7 @@ final class DeadLetterNotes {
       }
       if let figures {
         lane.endings.note(event.id, trace: event.trace, figures, rest: .isInDeadLetters)
+        try await lane.outcomes.publishEnd(of: event)
       }
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.

@@ -72,6 +72,7 @@ final class SegmentRun {
   /// the pushes that leave it.
   var keptBytes: Int {
     unsettledBytes + 2 * recordBytes + (tally.notes?.keptBytes ?? 0)
+      + (tally.reports?.keptBytes ?? 0)
       + (tally.stragglers.count + unwritten) * Self.stragglerBytes
       + tally.pendingChanges.notes.count * Self.changeBytes
   }

@@ -65,6 +65,7 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     let run = runs.make(bid.claim, recordBytes: message.valueBytes, slot)
     run.tally.notes = lane.options.record.notes(of: run.segment, now: lane.options.wallClock)
+    run.tally.reports = lane.outcomes.reports(of: run.segment)
     defer {
       runs.end(run)
       limited.end(run)
@@ -132,6 +133,8 @@ final class SegmentRunner {
     switch answer.result {
     case .settled:
       lane.counters.add(.segmentsAlreadySettled)
+      // Who settled it as the last of its fan-out may have died before it told of that.
+      try await lane.outcomes.publishEnd(of: run.segment.event)
       return .settled
     case .orphaned: return .orphaned
     case .unplanned: return .unplanned

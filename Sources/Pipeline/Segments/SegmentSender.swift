@@ -43,7 +43,7 @@ final class SegmentSender {
       // The rest of a plain set would be read, and written as stragglers, for nothing.
       if runs.isLeaving, case .plain = segment.slice { throw RetryUntilStopped.Stopped() }
       if let index = run.index { listed += index.keepListed(of: page) }
-      if let index = run.index, run.tally.notes != nil { found.formUnion(index.names(in: page)) }
+      if let index = run.index, run.tally.hearsOfPushes { found.formUnion(index.names(in: page)) }
       let rendering = lane.render.batches(
         of: page, for: event, tally: run.tally, maximumPushes: lane.options.limits.batchPushes)
       if let outcome = end(of: run) {
@@ -54,6 +54,7 @@ final class SegmentSender {
         run.index?.setHistories(of: batch)
         run.watch(batch)
         await lane.deliver.admit(batch)
+        try await lane.outcomes.publish(run, from: OutcomeReports.publishedAt)
         try await makeRoom(run)
       }
       try await lane.retry.persistent("write verdicts on tokens to Redis", for: segment.event) {
@@ -68,8 +69,8 @@ final class SegmentSender {
       let outcome = run.tally.known(end(of: run) ?? .cancelled)
       run.tally.pushes += index.count - listed
       run.tally.count(outcome, times: index.count - listed)
-      for push in run.tally.notes == nil ? [] : index.missing(found) {
-        run.tally.notes?.add(
+      for push in run.tally.hearsOfPushes ? index.missing(found) : [] {
+        run.tally.note(
           user: push.user, member: push.member, .outcome(outcome), sends: push.history.sends)
       }
     }

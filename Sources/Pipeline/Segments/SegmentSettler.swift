@@ -20,6 +20,7 @@ final class SegmentSettler {
     if !run.tally.stragglers.isEmpty { try await stragglers.write(run) }
     let segment = run.segment
     try await news.settle(run)
+    try await lane.outcomes.publish(run)
     var settlement = try await mark(run)
     while case .pending(let notes) = settlement {
       try await news.takeUp(notes, run)
@@ -56,6 +57,7 @@ final class SegmentSettler {
       lane.endings.note(
         segment.event.id, trace: segment.event.trace, figures,
         rest: settled.isComplete ? .nothing : .isInDeadLetters)
+      try await lane.outcomes.publishEnd(of: segment.event)
     }
   }
 
@@ -75,6 +77,7 @@ final class SegmentSettler {
         try await lane.record.prune(run.segment, run.tally, now: lane.now)
       }
       try await news.settlePart(run)
+      try await lane.outcomes.publish(run)
     } catch is RetryUntilStopped.Stopped {
       // Another worker does all of it, and counts it.
       return

@@ -24,7 +24,7 @@ package struct EventOrigin: Sendable, Equatable {
   }
 
   /// Of a record that the live backend wrote. Its header goes before the extension of CloudEvents
-  /// of the same name ("Distributed Tracing"): who forwards an event by Kafka has a span of its own.
+  /// of the same name ("Distributed Tracing"): who forwards an event has a span of its own.
   init(ofEvent message: KafkaMessage, _ value: JSONValue) {
     trace =
       Self.trace(in: message.headers, Self.traceHeader)

@@ -39,9 +39,9 @@ package final class PageRendering {
     for (rule, count) in page.suppressed.byRule { tally.count(.suppressed(rule), times: count) }
     tally.skipped += page.skipped
     tally.unknownZones += page.unknownZones
-    if let notes = tally.notes {
+    if tally.hearsOfPushes {
       for withheld in page.withheld {
-        notes.add(
+        tally.note(
           user: page.bytes[withheld.user], member: page.bytes[withheld.member], withheld.fate)
       }
     }
@@ -88,7 +88,7 @@ package final class PageRendering {
         let own = past?.mayHaveArrived == true ? .rejected(.unanswered) : tally.known(outcome)
         tally.pushes += 1
         tally.count(own)
-        tally.notes?.add(user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
+        tally.note(user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
       }
       doneBindings = 0
     }
@@ -147,7 +147,7 @@ package final class PageRendering {
     unrenderable += 1
     tally.pushes += 1
     tally.count(.rejected(.unrenderable))
-    tally.notes?.add(
+    tally.note(
       user: page.bytes[current.user], member: page.bytes[binding.member],
       .outcome(.rejected(.unrenderable)))
   }
