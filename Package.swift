@@ -143,11 +143,12 @@ let rooms: [Target] = [
   room("Subscriptions", ["Model", "Text", "TLS"]),
   room("Terminal", ["Text", "Threads"]),
   room("Telemetry", ["Text", "Threads"]),
+  room("Spans", ["EventLoop", "JSON", "Model", "Telemetry", "Text", "Threads"]),
   room(
     "Pipeline",
     [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Record", "Redis",
-      "Render", "Telemetry", "Text", "Threads",
+      "Render", "Spans", "Telemetry", "Text", "Threads",
     ]),
   room(
     "Devices",
@@ -229,7 +230,7 @@ let rooms: [Target] = [
       "APNs",
       "API", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka", "Keyspace",
       "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules", "Settings",
-      "SingleRequests", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
+      "SingleRequests", "Spans", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
       "Transport", "Versions", "WebPush", "YAML",
     ]),
   room(
@@ -546,6 +547,7 @@ let testTargets: [Target] = [
       "APNsSimulator", "Conformance", "Deliver", "FCMSimulator", "Model", "Processes",
       "SingleRequests", "Telemetry", "TLS", "WebPushSimulator",
     ]),
+  tests("SpansTests", ["EventLoop", "JSON", "Model", "Spans", "Telemetry", "Threads"]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),

@@ -3,6 +3,7 @@ import Model
 import Pipeline
 import Record
 import Settings
+import Spans
 import Telemetry
 import Versions
 
@@ -45,6 +46,7 @@ extension Assembly {
     }
     options.rates = pushRates(settings)
     options.outcomeShare = settings.outcomes.share
+    options.spans = try spanOptions(settings, version: version, wallClock: options.wallClock)
     options.record.tellsTokens = options.ingest.tokensTopic != nil
     options.record.cooldown = settings.events.cooldown
     options.record.trace = OutcomeNotes.Level(rawValue: settings.events.trace.rawValue)
@@ -73,7 +75,8 @@ extension Assembly {
       expand: expandOptions(settings),
       connectionBytes: connectionBytes(settings), kafka: kafkaOptions(settings),
       probeBytes: probeBytes(settings),
-      publishesOutcomes: settings.kafka.topics.outcomes != nil && settings.outcomes.share > 0)
+      publishesOutcomes: settings.kafka.topics.outcomes != nil && settings.outcomes.share > 0,
+      spanBytes: settings.traces.endpoint == nil ? 0 : SpanQueue.maximumBytes)
   }
 
   /// Push services that a lane has connections to at the same time. There are five of the browsers,

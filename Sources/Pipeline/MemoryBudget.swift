@@ -32,10 +32,11 @@ package struct MemoryBudget: Sendable, Equatable {
   ///   - connectionBytes: of one lane: `DeliverOptions.maximumConnectionBytes` of each route.
   ///   - probeBytes: what clients of the probes can make the process keep.
   ///   - publishesOutcomes: of single pushes.
+  ///   - spanBytes: of traces, that wait for the collector.
   package init(
     lanes: Int, limits: LaneLimits, ingest: IngestOptions, expand: ExpandOptions,
     connectionBytes: Int, kafka: KafkaOptions, probeBytes: Int,
-    publishesOutcomes: Bool = false
+    publishesOutcomes: Bool = false, spanBytes: Int = 0
   ) {
     self.lanes = lanes
     let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
@@ -52,15 +53,16 @@ package struct MemoryBudget: Sendable, Equatable {
           bytes: (DeferralCounts.maximumOnTheirWay + LimitedSegments.maximumWaiting)
             * ingest.maximumRecordBytes),
       ] + (publishesOutcomes ? [Part(name: "outcomes", bytes: Self.outcomeBytes(limits))] : [])
-    process = [
-      Part(
-        name: "records",
-        bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
-          + DeferralCounts.maximumLastTries * ingest.maximumRecordBytes),
-      Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
-      Part(name: "probes", bytes: probeBytes),
-      Part(name: "program", bytes: Self.programBytes),
-    ]
+    process =
+      [
+        Part(
+          name: "records",
+          bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
+            + DeferralCounts.maximumLastTries * ingest.maximumRecordBytes),
+        Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
+        Part(name: "probes", bytes: probeBytes),
+        Part(name: "program", bytes: Self.programBytes),
+      ] + (spanBytes > 0 ? [Part(name: "spans", bytes: spanBytes)] : [])
   }
 
   /// Of the segments of a lane: those in memory, and those of one that are being written.

@@ -62,6 +62,16 @@ final class FanOutEndings {
   }
 }
 
+extension LaneContext {
+  /// Tells of a fan-out that has come to its end: in the log, as a span, and on the topic for
+  /// outcomes, which Kafka may keep waiting.
+  func ended(_ event: Event, _ figures: [FanOutFigure], rest: FanOutEndings.Rest) async throws {
+    endings.note(event.id, trace: event.trace, figures, rest: rest)
+    spans.ended(event, figures, rest)
+    try await outcomes.publishEnd(of: event)
+  }
+}
+
 /// When a fan-out began, sent and ended, by the clocks of the workers that noted it.
 private struct FanOutTimes {
   static let names = Set(FanOutCounter.times.map(\.rawValue))
@@ -128,9 +138,13 @@ final class OverdueFanOuts {
       let some = Array(names[first..<min(first + Self.window, names.count)])
       let figures = try await lane.record.noteLost(some, of: fanOut, now: lane.now)
       guard let figures else { continue }
-      lane.endings.note(fanOut.event, figures, rest: .isLost)
-      // That it stops meanwhile loses no push.
-      try? await lane.outcomes.publishEnd(of: fanOut.event, document: open.document)
+      // Its headers are lost with its records, and its trace with them.
+      if let document = open.document, let event = try? lane.ingest.event(document: document) {
+        // That the lane stops meanwhile loses no push.
+        try? await lane.ended(event, figures, rest: .isLost)
+      } else {
+        lane.endings.note(fanOut.event, figures, rest: .isLost)
+      }
     }
   }
 }

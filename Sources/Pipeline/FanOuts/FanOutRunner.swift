@@ -70,14 +70,12 @@ final class FanOutRunner {
       lane.counters.add(.eventsWithoutAudience)
       lane.log.fanOut("fan-out started", event, audience)
       lane.log.nobodyFollows(event)
-      lane.endings.note(event.id, trace: event.trace, figures, rest: .nothing)
-      try await lane.outcomes.publishEnd(of: event)
+      try await lane.ended(event, figures, rest: .nothing)
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
       lane.log.notice("event not sent", .of(event, ["reason": .text(reason)]))
-      lane.endings.note(event.id, trace: event.trace, figures, rest: .nothing)
-      try await lane.outcomes.publishEnd(of: event)
+      try await lane.ended(event, figures, rest: .nothing)
       return .done
     case .new:
       lane.counters.add(.eventsOK)
@@ -87,6 +85,7 @@ final class FanOutRunner {
       sayWrongValues(of: event)
     }
     guard audience.segmentCount > 1 else {
+      lane.spans.planned(event, first: 0, count: 1, to: message.topic, from: now)
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
       return try await run(
@@ -203,6 +202,7 @@ final class FanOutRunner {
     let end = isBulk ? min(plan.first + Self.window, plan.count) : plan.count
     // The next window is noted, and so its record was read.
     if let published, published > end { return }
+    let startedAt = lane.now
     if published != end {
       let window = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
       try await lane.writer.publish(topic, window, of: plan.event)
@@ -211,6 +211,8 @@ final class FanOutRunner {
     if end < plan.count {
       try await lane.writer.publish(topic, [SegmentRecord.encode(plan.after(end))], of: plan.event)
     }
+    lane.spans.planned(
+      plan.event, first: plan.first, count: end - plan.first, to: topic, from: startedAt)
   }
 
   /// That Redis does not take the note costs no segment: who reads the record again writes the
@@ -259,7 +261,10 @@ final class FanOutRunner {
     guard expiry != .begun else { return expiry }
     lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
     lane.log.notice("event expired before it was read", .of(event))
-    if expiry != .duplicate { try await lane.outcomes.publishEnd(of: event) }
+    if expiry != .duplicate {
+      lane.spans.expired(event)
+      try await lane.outcomes.publishEnd(of: event)
+    }
     return expiry
   }
 }

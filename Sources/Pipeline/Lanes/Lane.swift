@@ -3,6 +3,7 @@ import Ingest
 import Kafka
 import Record
 import Redis
+import Spans
 import Telemetry
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes. Owns
@@ -30,11 +31,13 @@ package actor Lane {
   package nonisolated var taskExecutor: (any TaskExecutor)? { loop.taskExecutor }
 
   package init(
-    index: Int, options: PipelineOptions, producer: any RecordProducer, counters: WorkerCounters
+    index: Int, options: PipelineOptions, producer: any RecordProducer, counters: WorkerCounters,
+    spans: SpanQueue? = nil
   ) {
     loop = options.makeLoop("lane-\(index)")
     context = LaneContext(
-      index: index, options: options, loop: loop, producer: producer, counters: counters)
+      index: index, options: options, loop: loop, producer: producer, counters: counters,
+      spans: spans)
     clock = ClockWatch(context)
     segments = SegmentRunner(context, clock: clock)
     fanOuts = FanOutRunner(context, segments)

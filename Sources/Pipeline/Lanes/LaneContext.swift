@@ -6,6 +6,7 @@ import Kafka
 import Record
 import Redis
 import Render
+import Spans
 import Telemetry
 
 /// The common parts of a lane: its loop, its five stages, the Redis that two of them share, and its
@@ -27,11 +28,12 @@ final class LaneContext {
   let retry: RetryUntilStopped
   let writer: RecordWriter
   let endings: FanOutEndings
+  let spans: LaneSpans
   private(set) lazy var outcomes = OutcomeWriter(self)
 
   init(
     index: Int, options: PipelineOptions, loop: EventLoop, producer: any RecordProducer,
-    counters: WorkerCounters
+    counters: WorkerCounters, spans: SpanQueue? = nil
   ) {
     self.index = index
     self.options = options
@@ -57,6 +59,7 @@ final class LaneContext {
     self.retry = retry
     writer = RecordWriter(loop: loop, producer: producer, retry: retry)
     endings = FanOutEndings(log: log)
+    self.spans = LaneSpans(spans, ingest: options.ingest, now: options.wallClock)
   }
 
   /// ms since 1970.

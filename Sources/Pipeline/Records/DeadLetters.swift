@@ -234,8 +234,7 @@ final class DeadLetterNotes {
           of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }
       if let figures {
-        lane.endings.note(event.id, trace: event.trace, figures, rest: .isInDeadLetters)
-        try await lane.outcomes.publishEnd(of: event)
+        try await lane.ended(event, figures, rest: .isInDeadLetters)
       }
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.

@@ -46,52 +46,43 @@ final class OutcomeWriter {
   /// to tell of.
   func publishEnd(of event: Event) async throws {
     guard let topic = lane.options.ingest.outcomesTopic else { return }
-    try await publishEnd(of: event.id, event, topic)
-  }
-
-  /// As above, where only the document of the event is left, or not even that. Tries no longer than
-  /// a segment whose event has expired.
-  func publishEnd(of event: String, document: [UInt8]?) async throws {
-    guard let topic = lane.options.ingest.outcomesTopic else { return }
-    let origin = document.flatMap { try? lane.ingest.event(document: $0) }
-    try await publishEnd(of: event, origin, topic)
-  }
-
-  private func publishEnd(of id: String, _ event: Event?, _ topic: String) async throws {
     do {
       let found = try await lane.retry.persistent(
-        "read from Redis what became of a fan-out", isOver: { isOver(event) },
-        { try await lane.record.status(of: id) })
+        "read from Redis what became of a fan-out", for: event
+      ) {
+        try await lane.record.status(of: event.id)
+      }
       guard let found, found.hasEnded else { return }
       let summary = FanOutSummary(
-        event: id, streamer: found.streamer, template: found.template, state: found.state.rawValue,
+        event: event.id, streamer: found.streamer, template: found.template,
+        state: found.state.rawValue,
         numbers: found.numbers, origin: event)
       try await write([summary.encode()], to: topic, of: event)
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again publishes it.
       guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
-      lose(1, id, event?.trace, "\(error)")
+      lose(1, event, "\(error)")
     }
   }
 
   private func write(
-    _ records: [(key: [UInt8], value: [UInt8])], to topic: String, of event: Event?
+    _ records: [(key: [UInt8], value: [UInt8])], to topic: String, of event: Event
   ) async throws {
     do {
-      try await lane.writer.publishAll(topic, records) { isOver(event) }
+      try await lane.writer.publishAll(topic, records) {
+        event.isExpired(at: lane.now)
+      }
       lane.counters.add(.outcomes, records.count)
     } catch let error as KafkaError {
-      lose(records.count, event?.id ?? "", event?.trace, "\(error)")
+      lose(records.count, event, "\(error)")
     }
   }
 
-  private func isOver(_ event: Event?) -> Bool { event?.isExpired(at: lane.now) ?? true }
-
-  private func lose(_ count: Int, _ event: String, _ trace: TraceContext?, _ error: String) {
+  private func lose(_ count: Int, _ event: Event, _ error: String) {
     lane.counters.add(.outcomesLost, count)
     lane.log.error(
       "outcomes are given up: they cannot be published, and the event has expired",
-      .of(event, trace, ["records": .integer(count), "error": .text(error)]))
+      .of(event, ["records": .integer(count), "error": .text(error)]))
   }
 }
 

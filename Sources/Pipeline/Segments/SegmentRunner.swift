@@ -65,6 +65,7 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     let run = runs.make(bid.claim, recordBytes: message.valueBytes, slot)
     run.tally.notes = lane.options.record.notes(of: run.segment, now: lane.options.wallClock)
+    run.topic = message.topic
     run.tally.reports = lane.outcomes.reports(of: run.segment)
     defer {
       runs.end(run)
@@ -149,6 +150,7 @@ final class SegmentRunner {
       // An earlier segment of it may have been under way when it was paused.
       if fanOut.halt == .paused { fanOut.halt = nil }
       run.holds(since: answer.asked, for: lane.options.claimLifetime)
+      run.claimedAt = lane.now
       runs.begin(run)
       return .won
     }

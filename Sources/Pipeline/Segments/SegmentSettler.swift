@@ -53,11 +53,10 @@ final class SegmentSettler {
         "what Apple said of tokens is not all written: keys of users or tokens hold something else",
         .of(segment.event, ["keys": .integer(settled.findings.failed)]))
     }
+    lane.spans.settled(run)
     if let figures = settled.fanOut {
-      lane.endings.note(
-        segment.event.id, trace: segment.event.trace, figures,
-        rest: settled.isComplete ? .nothing : .isInDeadLetters)
-      try await lane.outcomes.publishEnd(of: segment.event)
+      try await lane.ended(
+        segment.event, figures, rest: settled.isComplete ? .nothing : .isInDeadLetters)
     }
   }
 
@@ -91,6 +90,7 @@ final class SegmentSettler {
           of: run.segment, run.tally, owner: run.claim.owner, now: lane.now)
       }
       lane.counters.countPushes(run.tally)
+      lane.spans.settled(run, failure: "the rest of it goes to the dead letters")
     } catch {
       lane.log.warning("what was sent of a segment is not counted", ["error": .text("\(error)")])
     }
