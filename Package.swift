@@ -497,7 +497,8 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNs",
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "fanfare", "Feedback",
+      "Fixtures", "HTTPServer", "JSON", "Kafka",
       "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
       "ServerProcesses",
       "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",

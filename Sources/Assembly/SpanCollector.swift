@@ -98,7 +98,7 @@ extension Assembly {
   /// - Parameters:
   ///   - version: of the program.
   ///   - wallClock: ms since 1970.
-  static func spanOptions(
+  package static func spanOptions(
     _ settings: Settings, version: String, wallClock: @escaping @Sendable () -> Int64
   ) throws(SettingsError) -> SpanOptions? {
     guard let collector = try SpanCollector(settings.traces, wallClock: wallClock) else {

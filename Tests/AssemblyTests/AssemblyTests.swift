@@ -112,6 +112,8 @@ import Transport
     ingest.stragglersTopic = "t-late"
     ingest.deadLettersTopic = "t-dead"
     ingest.tokensTopic = "t-tokens"
+    ingest.outcomesTopic = "t-outcomes"
+    ingest.rootTraceShare = 0.03
     ingest.maximumEventBytes = 5 << 10
     ingest.defaultExpirySeconds = 27
     ingest.maximumExpirySeconds = 28 * 3600
