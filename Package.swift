@@ -143,11 +143,12 @@ let rooms: [Target] = [
   room("Subscriptions", ["Model", "Text", "TLS"]),
   room("Terminal", ["Text", "Threads"]),
   room("Telemetry", ["Text", "Threads"]),
+  room("Spans", ["EventLoop", "JSON", "Model", "Telemetry", "Text", "Threads"]),
   room(
     "Pipeline",
     [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Record", "Redis",
-      "Render", "Telemetry", "Text", "Threads",
+      "Render", "Spans", "Telemetry", "Text", "Threads",
     ]),
   room(
     "Devices",
@@ -237,8 +238,8 @@ let rooms: [Target] = [
       "APNs",
       "API", "Dashboard", "Deliver", "EventLoop", "Expand", "FCM", "HTTPServer", "Ingest", "Kafka",
       "Keyspace", "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
-      "Settings",
-      "SingleRequests", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
+      "Settings", "SingleRequests", "Spans", "Subscriptions", "Telemetry", "Text", "Threads", "TLS",
+      "Traces",
       "Transport", "Versions", "WebPush", "YAML",
     ]),
   room(
@@ -511,7 +512,8 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNs",
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "fanfare", "Feedback",
+      "Fixtures", "HTTPServer", "JSON", "Kafka",
       "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
       "ServerProcesses",
       "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
@@ -561,6 +563,7 @@ let testTargets: [Target] = [
       "APNsSimulator", "Conformance", "Deliver", "FCMSimulator", "Model", "Processes",
       "SingleRequests", "Telemetry", "TLS", "WebPushSimulator",
     ]),
+  tests("SpansTests", ["EventLoop", "JSON", "Model", "Spans", "Telemetry", "Threads"]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests("FanOutsTests", ["FanOuts", "Model", "Record", "Terminal", "Threads"]),

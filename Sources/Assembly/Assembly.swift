@@ -77,6 +77,8 @@ package enum Assembly {
     options.stragglersTopic = settings.kafka.topics.stragglers
     options.deadLettersTopic = settings.kafka.topics.deadLetters
     options.tokensTopic = settings.kafka.topics.tokens
+    options.outcomesTopic = settings.kafka.topics.outcomes
+    options.rootTraceShare = settings.traces.endpoint == nil ? nil : settings.traces.share
     options.maximumEventBytes = settings.kafka.maximumEventBytes
     options.defaultExpirySeconds = settings.events.defaultExpiresIn.components.seconds
     options.maximumExpirySeconds = settings.events.maximumExpiresIn.components.seconds

@@ -3,6 +3,7 @@ import Model
 import Pipeline
 import Record
 import Settings
+import Spans
 import Telemetry
 import Versions
 
@@ -49,6 +50,8 @@ extension Assembly {
       log.warning("memory may not suffice", ["reason": .text(warning)])
     }
     options.rates = pushRates(settings)
+    options.outcomeShare = settings.outcomes.share
+    options.spans = try spanOptions(settings, version: version, wallClock: options.wallClock)
     options.record.tellsTokens = options.ingest.tokensTopic != nil
     options.record.cooldown = settings.events.cooldown
     options.record.trace = OutcomeNotes.Level(rawValue: settings.events.trace.rawValue)
@@ -76,7 +79,9 @@ extension Assembly {
       ingest: ingestOptions(settings),
       expand: expandOptions(settings),
       connectionBytes: connectionBytes(settings), kafka: kafkaOptions(settings),
-      probeBytes: probeBytes(settings))
+      probeBytes: probeBytes(settings),
+      publishesOutcomes: settings.kafka.topics.outcomes != nil && settings.outcomes.share > 0,
+      spanBytes: settings.traces.endpoint == nil ? 0 : SpanQueue.maximumBytes)
   }
 
   /// Push services that a lane has connections to at the same time. There are five of the browsers,

@@ -26,12 +26,13 @@ package enum TopicsVerb {
   private static let create = Verb(
     "create", summary: "Create the missing Kafka topics, and report how existing ones differ",
     discussion: """
-      The names come from kafka.topics. The topic of kafka.topics.tokens is created only if that \
-      is set. The topics of segments get a partition for each lane of all workers (at least 16), \
-      and those of events and stragglers get one for each worker. Kafka keeps the records that \
+      The names come from kafka.topics. The topics of kafka.topics.tokens and \
+      kafka.topics.outcomes are created only if those are set. The topics of segments get a \
+      partition for each lane of all workers (at least 16), and those of events and stragglers \
+      get one for each worker. Kafka keeps the records that \
       workers read for one day longer than an event may live (events.maximum_expires_in), but at \
       most 6 days, because Redis remembers finished work for 7 days. It keeps dead letters for 14 \
-      days, and news of tokens for 7.
+      days, and news of tokens and outcomes for 7.
 
       A topic that exists is not changed. The command reports each difference, with the command \
       that corrects it. You can run it again at any time.

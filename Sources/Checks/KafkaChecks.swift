@@ -13,11 +13,12 @@ enum KafkaChecks {
   static func topics(of process: CheckedProcess, _ settings: Settings) -> [String] {
     let topics = settings.kafka.topics
     let tokens = topics.tokens.map { [$0] } ?? []
+    let outcomes = topics.outcomes.map { [$0] } ?? []
     return switch process {
     case .worker:
       [
         topics.events, topics.segments, topics.bulkSegments, topics.stragglers, topics.deadLetters,
-      ] + tokens
+      ] + tokens + outcomes
     case .api: [topics.events] + tokens
     case .emit: [topics.events]
     case .devices: tokens
@@ -117,7 +118,7 @@ struct TopicPolicyChecks {
   func run(
     _ admin: KafkaAdmin, topics: [String], timeout: Duration, _ list: inout CheckList
   ) {
-    let asked = topics.filter { $0 != self.topics.tokens }
+    let asked = topics.filter { $0 != self.topics.tokens && $0 != self.topics.outcomes }
     guard !asked.isEmpty else { return }
     let policies: [String: Result<TopicPolicy, KafkaError>]
     do {

@@ -28,11 +28,16 @@ package struct Event: Sendable, Equatable {
   /// The record's own bytes: a segment carries them on, so that a worker decodes what was
   /// validated. Of an event that came in a segment: the same document, written without white space.
   package let document: [UInt8]
+  /// The trace that it is part of; nil: of none. It travels beside the document, in headers.
+  package let trace: TraceContext?
+  /// When its record was written to Kafka, in ms since 1970; 0: nobody knows.
+  package let appendedAt: Int64
 
   package init(
     id: String, app: String, streamer: String, stream: String, template: String, occurredAt: Int64,
     expiresAt: Int64, sendAt: SendTime? = nil, audience: EventAudience = .followers,
-    pushesPerSecond: Int? = nil, fields: [String: String], document: [UInt8]
+    pushesPerSecond: Int? = nil, fields: [String: String], document: [UInt8],
+    trace: TraceContext? = nil, appendedAt: Int64 = 0
   ) {
     self.id = id
     self.app = app
@@ -46,6 +51,8 @@ package struct Event: Sendable, Equatable {
     self.pushesPerSecond = pushesPerSecond
     self.fields = fields
     self.document = document
+    self.trace = trace
+    self.appendedAt = appendedAt
   }
 
   package func isExpired(at milliseconds: Int64) -> Bool { milliseconds >= expiresAt }

@@ -185,17 +185,17 @@ package final class PushBatch {
   }
 
   private func note(_ index: Int, _ fate: NotedFate) {
-    guard let notes = tally.notes else { return }
+    guard tally.hearsOfPushes else { return }
     state.pointee.entries[index].isNoted = true
     let entry = state.pointee.entries[index]
     let sends = sends(of: entry, fate == .outcome(.accepted))
-    notes.add(user: bytes[entry.user], member: bytes[entry.member], fate, sends: sends)
+    tally.note(user: bytes[entry.user], member: bytes[entry.member], fate, sends: sends)
   }
 
   /// Once for all accepted pushes, and only where somebody wants to hear of them: each alone would
   /// cost something on the way that most go.
   private func noteAccepted() {
-    guard tally.notes?.hearsAccepted == true else { return }
+    guard tally.hearsAccepted else { return }
     for index in state.pointee.entries.indices where !state.pointee.entries[index].isNoted {
       note(index, .outcome(.accepted))
     }

@@ -8,11 +8,7 @@ package struct PushIdentifier: Equatable {
     fileprivate let high: UInt64
 
     package init(event: String) {
-      var event = event
-      (low, high) = event.withUTF8 {
-        PushIdentifier.hash(
-          UnsafeRawBufferPointer($0), 0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344)
-      }
+      (low, high) = StableHash.of(event, 0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344)
     }
   }
 
@@ -20,37 +16,9 @@ package struct PushIdentifier: Equatable {
   private let low: UInt64
 
   package init(seed: Seed, token: UnsafeRawBufferPointer) {
-    let (low, high) = Self.hash(token, seed.low, seed.high)
+    let (low, high) = StableHash.of(token, seed.low, seed.high)
     self.high = high & ~0xF000 | 0x8000
     self.low = low & ~(0b11 << 62) | (0b10 << 62)
-  }
-
-  /// Two multiply-and-fold lanes over words of eight bytes; not for secrets.
-  private static func hash(
-    _ bytes: UnsafeRawBufferPointer, _ first: UInt64, _ second: UInt64
-  ) -> (UInt64, UInt64) {
-    var a = first ^ UInt64(bytes.count)
-    var b = second
-    var offset = 0
-    while offset + 8 <= bytes.count {
-      let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      a = fold(a ^ word, 0xA076_1D64_78BD_642F)
-      b = fold(b ^ word, 0xE703_7ED1_A0B4_28DB)
-      offset += 8
-    }
-    var tail: UInt64 = 0
-    while offset < bytes.count {
-      tail = tail << 8 | UInt64(bytes[offset])
-      offset += 1
-    }
-    a = fold(a ^ tail, 0x8EBC_6AF0_9C88_C6E3)
-    b = fold(b ^ tail, 0x5899_65CC_7537_4CC3)
-    return (fold(a ^ b, 0xA076_1D64_78BD_642F), fold(b &+ a, 0xE703_7ED1_A0B4_28DB))
-  }
-
-  private static func fold(_ x: UInt64, _ y: UInt64) -> UInt64 {
-    let product = x.multipliedFullWidth(by: y)
-    return product.high ^ product.low
   }
 
   /// Writes `length` characters, digits in groups of 8-4-4-4-12, and returns that number; 0 where

@@ -44,10 +44,12 @@ package final class SegmentTally {
   /// none.
   package var obstacle: String?
 
-  /// The outcomes of single pushes; nil: nobody will ask.
+  /// The outcomes of single pushes, for questions; nil: nobody will ask.
   package var notes: OutcomeNotes?
   /// Is told each outcome; nil: nobody looks on.
   package var observer: (any OutcomeObserver)?
+  /// The outcomes of single pushes, for others' analytics; nil: nobody reads them.
+  package var reports: OutcomeReports?
 
   /// Its pushes leave as stragglers when their route is slow and others go on. Stragglers wait for
   /// their turn instead: they have left a segment once, and are not written over and over.
@@ -136,9 +138,41 @@ package final class SegmentTally {
     let outcome = known(outcome)
     count(outcome)
     observer?.settled(straggler, as: outcome, topic: topic)
-    notes?.add(
+    note(
       user: straggler.user, member: straggler.member, .outcome(outcome),
       sends: straggler.history.sends)
+  }
+
+  // MARK: single pushes
+
+  /// Whether anybody wants to hear of single pushes.
+  package var hearsOfPushes: Bool { notes != nil || reports != nil }
+
+  /// Whether anybody wants to hear of accepted pushes, too.
+  package var hearsAccepted: Bool { notes?.hearsAccepted == true || reports != nil }
+
+  /// - Parameters:
+  ///   - member: what the user's set of bindings holds; nothing: the whole user.
+  ///   - sends: requests that left for the push.
+  package func note(
+    user: UnsafeRawBufferPointer, member: UnsafeRawBufferPointer, _ fate: NotedFate, sends: Int = 0
+  ) {
+    if let notes, notes.hearsAccepted || fate != .outcome(.accepted) {
+      notes.add(user: user, member: member, fate, sends: sends)
+    }
+    reports?.add(user: user, member: member, fate, sends: sends)
+  }
+
+  package func note(user: String, member: String, _ fate: NotedFate, sends: Int = 0) {
+    guard hearsOfPushes else { return }
+    var (user, member) = (user, member)
+    user.withUTF8 { user in
+      member.withUTF8 { member in
+        note(
+          user: UnsafeRawBufferPointer(user), member: UnsafeRawBufferPointer(member), fate,
+          sends: sends)
+      }
+    }
   }
 
   package var suppressed: Int { suppressions.total }

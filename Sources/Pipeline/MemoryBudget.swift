@@ -31,33 +31,44 @@ package struct MemoryBudget: Sendable, Equatable {
   /// - Parameters:
   ///   - connectionBytes: of one lane: `DeliverOptions.maximumConnectionBytes` of each route.
   ///   - probeBytes: what clients of the probes can make the process keep.
+  ///   - publishesOutcomes: of single pushes.
+  ///   - spanBytes: of traces, that wait for the collector.
   package init(
     lanes: Int, limits: LaneLimits, ingest: IngestOptions, expand: ExpandOptions,
-    connectionBytes: Int, kafka: KafkaOptions, probeBytes: Int
+    connectionBytes: Int, kafka: KafkaOptions, probeBytes: Int,
+    publishesOutcomes: Bool = false, spanBytes: Int = 0
   ) {
     self.lanes = lanes
     let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
     // The entries of a batch of usual pushes are an eighth of its bytes.
     let batches = (limits.batchBytes + 2 * limits.awaitingBytes) / 8 * 9
-    lane = [
-      Part(name: "pages", bytes: limits.slots * (expand.maximumReaderBytes + Self.preparedBytes)),
-      Part(name: "notes", bytes: limits.slots * OutcomeNotes.maximumBytes),
-      Part(name: "batches", bytes: batches + limits.slots * batch),
-      Part(name: "connections", bytes: connectionBytes),
-      Part(
-        name: "deferred",
-        bytes: (DeferralCounts.maximumOnTheirWay + LimitedSegments.maximumWaiting)
-          * ingest.maximumRecordBytes),
-    ]
-    process = [
-      Part(
-        name: "records",
-        bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
-          + DeferralCounts.maximumLastTries * ingest.maximumRecordBytes),
-      Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
-      Part(name: "probes", bytes: probeBytes),
-      Part(name: "program", bytes: Self.programBytes),
-    ]
+    lane =
+      [
+        Part(name: "pages", bytes: limits.slots * (expand.maximumReaderBytes + Self.preparedBytes)),
+        Part(name: "notes", bytes: limits.slots * OutcomeNotes.maximumBytes),
+        Part(name: "batches", bytes: batches + limits.slots * batch),
+        Part(name: "connections", bytes: connectionBytes),
+        Part(
+          name: "deferred",
+          bytes: (DeferralCounts.maximumOnTheirWay + LimitedSegments.maximumWaiting)
+            * ingest.maximumRecordBytes),
+      ] + (publishesOutcomes ? [Part(name: "outcomes", bytes: Self.outcomeBytes(limits))] : [])
+    process =
+      [
+        Part(
+          name: "records",
+          bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
+            + DeferralCounts.maximumLastTries * ingest.maximumRecordBytes),
+        Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
+        Part(name: "probes", bytes: probeBytes),
+        Part(name: "program", bytes: Self.programBytes),
+      ] + (spanBytes > 0 ? [Part(name: "spans", bytes: spanBytes)] : [])
+  }
+
+  /// Of the segments of a lane: those in memory, and those of one that are being written.
+  private static func outcomeBytes(_ limits: LaneLimits) -> Int {
+    let pushes = SegmentRun.maximumBatches * limits.batchPushes
+    return limits.slots * OutcomeReports.maximumBytes(pushes: pushes) * 2
   }
 
   /// Of one lane.

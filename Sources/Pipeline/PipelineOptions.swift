@@ -8,6 +8,7 @@ import Model
 import Record
 import Redis
 import Render
+import Spans
 import Telemetry
 
 /// Everything a worker is made of; Settings fills it.
@@ -57,7 +58,9 @@ package struct PipelineOptions: Sendable {
         * DeliverOptions.maximumConnectionBytes(
           connections: max(deliver.connectionsPerRoute, deliver.mostConnectionsPerRoute ?? 0),
           streams: deliver.streamsPerConnection),
-      kafka: kafka, probeBytes: probeBytes)
+      kafka: kafka, probeBytes: probeBytes,
+      publishesOutcomes: ingest.outcomesTopic != nil && outcomeShare > 0,
+      spanBytes: spans == nil ? 0 : SpanQueue.maximumBytes)
   }
   /// The most that clients of the process' probes can make it keep.
   package var probeBytes = 0
@@ -73,6 +76,10 @@ package struct PipelineOptions: Sendable {
   package var keyspace: Keyspace
   package var expand: ExpandOptions
   package var record: RecordOptions
+  /// Of users, whose pushes' outcomes are published where there is a topic for outcomes: 0...1.
+  package var outcomeShare: Double = 0
+  /// Where spans of traces go; nil: none are made.
+  package var spans: SpanOptions?
   package var deliver: DeliverOptions
   /// Those at the start.
   package var templates: [Template]

@@ -2,6 +2,7 @@ import Deliver
 import EventLoop
 import Kafka
 import Render
+import Spans
 import Telemetry
 import Threads
 
@@ -13,6 +14,7 @@ package final class Worker: Sendable {
   private let producer: any RecordProducer
   package let counters: WorkerCounters
   private let files: FileWatch
+  private let spans: SpanExporter?
   /// For the last commit, for leaving the group and for what the producer still has, together: a
   /// stopping worker waits no longer for Kafka.
   private static let closeTimeout: Duration = .seconds(3)
@@ -29,8 +31,15 @@ package final class Worker: Sendable {
     self.counters = counters
     let producer = try options.clients.producer(options.kafka) { log.kafka($0) }
     self.producer = producer
+    let spans = options.spans.map {
+      SpanExporter(
+        $0, queue: SpanQueue(counters: counters), log: log, loop: options.makeLoop("spans"),
+        randomFraction: options.randomFraction)
+    }
+    self.spans = spans
     let lanes = (0..<options.lanes).map {
-      Lane(index: $0, options: options, producer: producer, counters: counters)
+      Lane(
+        index: $0, options: options, producer: producer, counters: counters, spans: spans?.queue)
     }
     self.lanes = lanes
     files = FileWatch(options: options, counters: counters) { templates in
@@ -53,9 +62,10 @@ package final class Worker: Sendable {
       topics: [
         options.ingest.segmentsTopic, options.ingest.bulkTopic,
         options.ingest.stragglersTopic, options.ingest.deadLettersTopic,
-      ] + (options.ingest.tokensTopic.map { [$0] } ?? []),
+      ] + [options.ingest.tokensTopic, options.ingest.outcomesTopic].compactMap(\.self),
       spread: [options.ingest.segmentsTopic, options.ingest.bulkTopic], timeout: .zero)
     files.start()
+    await spans?.start()
     for lane in lanes { await lane.start() }
     try await pump.start()
     let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)
@@ -133,6 +143,7 @@ package final class Worker: Sendable {
     let isDone = await drain()
     await pump.giveUpDeadLetters()
     for lane in lanes { await lane.stop() }
+    await spans?.stop()
     let left = await pump.close(timeout: Self.closeTimeout)
     producer.close(timeout: max(left, .zero))
     // Records that the lanes gave up come back, before their threads end under it.

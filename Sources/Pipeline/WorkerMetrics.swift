@@ -110,6 +110,15 @@ package enum WorkerMetrics {
     "fanfare_tap_samples_total", .counter,
     "Outcomes for `fanfare tap`: written to Redis, or dropped because Redis was slow or away.",
     labels: ["result"])
+  static let outcomes = MetricFamily(
+    "fanfare_outcomes_total", .counter,
+    "Records with outcomes of fan-outs and pushes, by what became of them: published, or given up "
+      + "(lost) because they could not be published before their event expired.",
+    labels: ["result"])
+  static let spans = MetricFamily(
+    "fanfare_spans_total", .counter,
+    "Spans of traces: taken by the collector (exported), or dropped because the queue was full or "
+      + "the collector did not take them.", labels: ["result"])
   static let redisTimes = MetricFamily(
     "fanfare_redis_command_duration_seconds", .histogram,
     "The time from sending a batch of commands to Redis to the last of its answers.")
@@ -213,7 +222,8 @@ package enum WorkerMetrics {
       unread, recipients, pending, skipped, unknownValues, pushes, rejections, suppressions,
       retries,
       credentials, unfitCredentials, expiry, answers, answerTimes, unknownAnswers, stragglers,
-      tokens, tokenNews, tapSamples, redisTimes, redisFailures, redisReconnects, replicaReads, replicaLag,
+      tokens, tokenNews, tapSamples, outcomes, spans, redisTimes, redisFailures, redisReconnects,
+      replicaReads, replicaLag,
       commits, rebalances, lag, skippedRecords, lastPoll, partitions, clockAhead, records,
       retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
@@ -322,6 +332,8 @@ extension WorkerMetrics {
     text.append(tokenNews, Double(counts[.tokenNews]))
     text.append(
       tapSamples, series(counts, ["written": .tapSamples, "dropped": .tapSamplesDropped]))
+    text.append(outcomes, series(counts, ["published": .outcomes, "lost": .outcomesLost]))
+    text.append(spans, series(counts, ["exported": .spansExported, "dropped": .spansDropped]))
   }
 
   private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {

@@ -18,6 +18,7 @@ struct FileRules {
     let certificates = [
       ("apns.ca_file", settings.apns.caFile), ("fcm.ca_file", settings.fcm.caFile),
       ("webpush.ca_file", settings.webpush.caFile),
+      ("traces.ca_file", settings.traces.caFile),
       ("redis.tls.ca_file", settings.redis.tls.caFile),
       ("redis.sentinel.tls.ca_file", settings.redis.sentinel.tls.caFile),
       ("kafka.security.ca_file", settings.kafka.security.caFile),

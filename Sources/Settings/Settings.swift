@@ -12,6 +12,8 @@ package struct Settings: Sendable, Equatable {
   package var webpush = WebPush()
   package var lanes = Lanes()
   package var events = Events()
+  package var outcomes = Outcomes()
+  package var traces = Traces()
   package var devices = Devices()
   package var limits = Limits()
   package var worker = Worker()
@@ -51,6 +53,7 @@ package struct Settings: Sendable, Equatable {
       package var stragglers = ""
       package var deadLetters = ""
       package var tokens: String?
+      package var outcomes: String?
     }
 
     package struct Security: Sendable, Equatable {
@@ -274,6 +277,35 @@ package struct Settings: Sendable, Equatable {
     package var traceMaximum = 0
 
     package enum Trace: String, Sendable, CaseIterable { case failures, all, none }
+  }
+
+  package struct Outcomes: Sendable, Equatable {
+    package var recipients = Recipients.none
+    /// A share, as `Share` reads it.
+    package var sample = ""
+
+    package enum Recipients: String, Sendable, CaseIterable { case none, sampled, all }
+
+    /// Of the users, 0...1.
+    package var share: Double {
+      switch recipients {
+      case .none: 0
+      case .sampled: Share.parse(sample) ?? 0
+      case .all: 1
+      }
+    }
+  }
+
+  package struct Traces: Sendable, Equatable {
+    package var endpoint: String?
+    /// A share, as `Share` reads it.
+    package var sample = ""
+    package var headers: Secret?
+    package var caFile: String?
+    package var attributes: [String: String] = [:]
+
+    /// Of the events without a trace, 0...1.
+    package var share: Double { Share.parse(sample) ?? 0 }
   }
 
   package struct Devices: Sendable, Equatable {

@@ -64,6 +64,10 @@ struct SettingsRules {
         "needs a worker.id that is the same after a restart",
         hint: "the pod's name in a StatefulSet, for instance")
     }
+    checkTopics(&layers)
+  }
+
+  private func checkTopics(_ layers: inout SettingsLayers) {
     let topics = settings.kafka.topics
     let named =
       [
@@ -72,11 +76,18 @@ struct SettingsRules {
         ("kafka.topics.stragglers", topics.stragglers),
         ("kafka.topics.dead_letters", topics.deadLetters),
       ] + (topics.tokens.map { [("kafka.topics.tokens", $0)] } ?? [])
+      + (topics.outcomes.map { [("kafka.topics.outcomes", $0)] } ?? [])
     for (index, (key, topic)) in named.enumerated() {
       guard let other = named[..<index].first(where: { $0.1 == topic }) else { continue }
       layers.add(
         .problem, later(key, other.0, layers), key: key,
         "must differ from \(other.0), both are \(topic)")
+    }
+    if topics.outcomes == nil, settings.outcomes.recipients != .none {
+      let key = "outcomes.recipients"
+      layers.add(
+        .problem, layers.source(of: key), key: key, "needs a topic to write to",
+        hint: "set kafka.topics.outcomes")
     }
   }
 

@@ -52,6 +52,19 @@ package struct TextRule: Sendable {
     return isHost(String(host))
   }
 
+  static let share = TextRule("a share from 0% to 100%, like 1%", maximumBytes: 16) {
+    Share.parse($0) != nil
+  }
+
+  /// Whether it can be connected to is found out when it is read.
+  static let webAddress = TextRule(
+    "an address that begins with http:// or https://", maximumBytes: 1_024
+  ) {
+    let rest = $0.hasPrefix("https://") ? $0.dropFirst(8) : $0.dropFirst(7)
+    return ($0.hasPrefix("http://") || $0.hasPrefix("https://")) && !rest.isEmpty
+      && $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+  }
+
   /// Kafka's rule for the names of topics.
   static let topic = TextRule("letters, digits, `.`, `_` and `-`", maximumBytes: 249) {
     $0 != "." && $0 != ".." && $0.utf8.allSatisfy { isWord($0) || $0 == 0x2E || $0 == 0x2D }

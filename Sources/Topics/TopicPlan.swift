@@ -21,6 +21,7 @@ package struct TopicPlan: Sendable {
   /// Somebody has to look at them.
   private static let ofDeadLetters = Duration.seconds(14 * 86_400)
   private static let ofTokens = Duration.seconds(7 * 86_400)
+  private static let ofOutcomes = Duration.seconds(7 * 86_400)
 
   /// - Parameters:
   ///   - ingest: the names of the topics, and how long events may live.
@@ -52,6 +53,7 @@ package struct TopicPlan: Sendable {
     let others =
       [topic(ingest.deadLettersTopic, 1, kept: Self.ofDeadLetters)]
       + (ingest.tokensTopic.map { [topic($0, Self.fewestOfWork, kept: Self.ofTokens)] } ?? [])
+      + (ingest.outcomesTopic.map { [topic($0, Self.fewestOfWork, kept: Self.ofOutcomes)] } ?? [])
     topics = work + others
     self.work = Set(work.map(\.name))
   }

@@ -31,7 +31,7 @@ import Transport
       _ = try directory.write(try ES256Key.generate().privateKeyPEM, to: name)
     }
     let authority = try ThrowAwayAuthority(hosts: ["localhost"])
-    for name in ["apns.pem", "redis.pem", "kafka.pem"] {
+    for name in ["apns.pem", "redis.pem", "kafka.pem", "traces.pem"] {
       _ = try directory.write(authority.authorityCertificate, to: name)
     }
   }
@@ -60,7 +60,7 @@ import Transport
     layers.read(file: file)
     for key in SettingTable.keys {
       // Their secrets are given directly.
-      if key.path.hasSuffix("password_file") { continue }
+      if key.path.hasSuffix("password_file") || key.path == "traces.headers_file" { continue }
       // In the place of a key, or of host and port: they have tests of their own.
       if key.path.hasPrefix("apns.certificate_") || key.path == "apns.apps" { continue }
       if ["service_account_file", "token_command", "metadata", "metadata_host", "apps"].contains(
@@ -112,6 +112,8 @@ import Transport
     ingest.stragglersTopic = "t-late"
     ingest.deadLettersTopic = "t-dead"
     ingest.tokensTopic = "t-tokens"
+    ingest.outcomesTopic = "t-outcomes"
+    ingest.rootTraceShare = 0.03
     ingest.maximumEventBytes = 5 << 10
     ingest.defaultExpirySeconds = 27
     ingest.maximumExpirySeconds = 28 * 3600
@@ -255,6 +257,9 @@ import Transport
     #expect(options.straggleAfter == .seconds(22))
     #expect(options.straggleDelay == .seconds(23))
     #expect(options.record.cooldown == .seconds(30))
+    #expect(options.outcomeShare == 0.02 && options.spans != nil)
+    let document = try #require(options.spans?.document.text(of: []))
+    #expect(document.contains("deployment.environment.name") && document.contains("w-29"))
     #expect(options.record.trace == .all && options.record.traceMaximum == 40)
     #expect(options.record.removalShare == 44 && options.record.removalSamples == 45)
     #expect(options.record.removalWindow == .seconds(46))

@@ -8,7 +8,8 @@ enum SampleConfiguration {
       client_id: a-client
       topics:
         { events: t-events, segments: t-segments, bulk_segments: t-bulk,
-          dead_letters: t-dead, stragglers: t-late, tokens: t-tokens }
+          dead_letters: t-dead, stragglers: t-late, tokens: t-tokens,
+          outcomes: t-outcomes }
       security:
         protocol: sasl_ssl
         mechanism: SCRAM-SHA-256
@@ -42,6 +43,10 @@ enum SampleConfiguration {
       default_time_zone: Asia/Kathmandu
       devices: newest
       events_per_hour: 34
+    outcomes: { recipients: sampled, sample: 2% }
+    traces:
+      { endpoint: "https://collector.example/v1/traces", sample: 3%, headers: "x-key=k%20v",
+        ca_file: traces.pem, attributes: { deployment.environment.name: stage } }
     templates: { directory: ., unknown_wait: 47s }
     apns:
       production:

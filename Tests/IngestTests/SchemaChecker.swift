@@ -1,7 +1,7 @@
 import JSON
 
-/// As much of JSON Schema 2020-12 as `Config/event.schema.json` uses; any other keyword is a
-/// failure.
+/// As much of JSON Schema 2020-12 as `Config/event.schema.json` and `Config/outcome.schema.json`
+/// use; any other keyword is a failure.
 struct SchemaChecker {
   let root: JSONValue
   private let patterns = Patterns()
@@ -32,6 +32,7 @@ struct SchemaChecker {
     case "$ref": return resolve(wanted.string ?? "").map { accepts(value, $0) } ?? false
     case "not": return !accepts(value, wanted)
     case "const": return value == wanted
+    case "enum": return (wanted.array ?? []).contains(value)
     case "anyOf": return (wanted.array ?? []).contains { accepts(value, $0) }
     case "items": return value.array.map { $0.allSatisfy { accepts($0, wanted) } } ?? true
     case "contains": return value.array.map { $0.contains { accepts($0, wanted) } } ?? true

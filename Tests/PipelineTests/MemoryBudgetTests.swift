@@ -42,6 +42,19 @@ import Testing
     #expect(budget(probeBytes: 1000).bytes == usual + 1000)
   }
 
+  @Test func outcomesOfPushesCountWhereTheyArePublished() {
+    let limits = LaneLimits()
+    func bytes(_ publishes: Bool) -> Int {
+      MemoryBudget(
+        lanes: 1, limits: limits, ingest: IngestOptions(), expand: ExpandOptions(),
+        connectionBytes: 0, kafka: KafkaOptions(bootstrapServers: ""), probeBytes: 0,
+        publishesOutcomes: publishes
+      ).bytes
+    }
+    let least = limits.slots * OutcomeReports.maximumBytes(pushes: 32 * limits.batchPushes)
+    #expect(bytes(true) - bytes(false) >= least)
+  }
+
   /// A container of a gibibyte is enough for two cores as they come.
   @Test func theDefaultsFitIntoAGibibyteOnTwoCores() { #expect(budget().bytes < 1 << 30) }
 

@@ -30,6 +30,23 @@ import Testing
     try expectFindings("apns: {binary_accepted_after: 10s}\n", [])
   }
 
+  @Test(arguments: [("0%", 0), ("1%", 0.01), ("0.25%", 0.0025), ("100%", 1)])
+  func sharesArePercentages(_ text: String, _ share: Double) { #expect(Share.parse(text) == share) }
+
+  @Test func outcomesOfPushesNeedATopic() throws {
+    let findings = try SettingsFixture("outcomes: {recipients: all}\n").findings()
+    #expect(findings.contains { $0.contains("outcomes.recipients: needs a topic") })
+    try expectFindings(
+      "outcomes: {recipients: all}\nkafka: {topics: {outcomes: t}}\n", [])
+  }
+
+  @Test(arguments: ["", "%", "1", "101%", "-1%", "1 %", "0x1%", "1e1%", ".5%", "1.2.3%", "nan%"])
+  func whatIsNoShareIsRefused(_ text: String) throws {
+    #expect(Share.parse(text) == nil)
+    let findings = try SettingsFixture("traces: {sample: \"\(text)\"}\n").findings()
+    #expect(findings.contains { $0.contains("traces.sample") })
+  }
+
   @Test(arguments: [
     ("redis: {reconnect_minimum: 6s}", "redis.reconnect_minimum"),
     ("redis: {reconnect_maximum: 50ms}", "redis.reconnect_minimum"),

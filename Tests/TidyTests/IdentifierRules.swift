@@ -14,6 +14,7 @@ enum IdentifierRules {
     "Sources/Model/Event.swift": "names of placeholders",
     "Sources/Stages/Record/Reading/Statistics.swift": "codes of errors",
     "Sources/Stages/Record/Reading/FanOutStatus.swift": "names of counters",
+    "Sources/Stages/Ingest/OutcomeRecord.swift": "names of counters",
     "Sources/Stages/Record/OpenSegments.swift": "names of segments, which are ours",
     "Sources/Stages/Record/Reading/TracedPush.swift": "kinds of records",
     "Sources/Stages/Expand/SelectionSource.swift": "keys of one list's shards",

@@ -23,6 +23,9 @@ import Testing
         ])
     ingest.tokensTopic = "news"
     #expect(plan(ingest).last?.name == "news" && plan(ingest).last?.partitions == 4)
+    ingest.outcomesTopic = "outcomes"
+    #expect(plan(ingest).map(\.name).suffix(2) == ["news", "outcomes"])
+    #expect(plan(ingest).last?.configuration["retention.ms"] == "\(7 * Self.day)")
   }
 
   @Test(arguments: [

@@ -32,7 +32,8 @@ final class EventDoor {
     try request.allowArguments([])
     let message = KafkaMessage(
       topic: options.ingest.eventsTopic, partition: 0, offset: 0, key: nil,
-      value: request.http.body, timestamp: 0, headers: attributes(of: request))
+      value: request.http.body, timestamp: 0,
+      headers: attributes(of: request) + Self.trace(of: request))
     switch ingest.decode(message, now: options.wallClock()) {
     case .event(let event):
       request.notes.add("event", event.id)
@@ -90,7 +91,8 @@ final class EventDoor {
     if let problem = options.templateProblem(event.template) {
       throw Problem(.conflict, problem, reason: IngestError.Code.unknownTemplate.rawValue)
     }
-    let place = try await send(key: event.streamer, event.document)
+    let place = try await send(
+      key: event.streamer, event.document, EventOrigin(of: event).headers)
     return APIResponse(
       status: 202,
       body: .object(
@@ -106,6 +108,11 @@ final class EventDoor {
         KafkaHeader(
           name: "ce_" + $0.key.dropFirst("ce-".count), value: AttributeText.decoded($0.value))
       }
+  }
+
+  /// The caller's span, whatever its value: who decodes the event reads it.
+  private static func trace(of request: APIRequest) -> [KafkaHeader] {
+    request.http.headers["traceparent"].map { [KafkaHeader("traceparent", $0)] } ?? []
   }
 
   /// Returns when every replica in sync has it (`acks=all`).

@@ -69,6 +69,6 @@ final class FanOutControlWatch {
       case .paused: "fan-out paused: nothing of it is sent"
       case .cancelled: "fan-out cancelled: what was not sent counts as cancelled"
       }
-    lane.log.notice(what, ["event": .text(event.id), "streamer": .text(event.streamer)])
+    lane.log.notice(what, .of(event, ["streamer": .text(event.streamer)]))
   }
 }

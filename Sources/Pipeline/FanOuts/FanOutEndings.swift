@@ -19,7 +19,10 @@ final class FanOutEndings {
   /// Where the missing segments of a fan-out are.
   enum Rest { case nothing, isInDeadLetters, isLost }
 
-  func note(_ event: String, _ figures: [FanOutFigure], rest: Rest) {
+  /// - Parameter trace: of the event.
+  func note(
+    _ event: String, trace: TraceContext? = nil, _ figures: [FanOutFigure], rest: Rest
+  ) {
     let times = FanOutTimes(figures)
     func counts(_ counter: FanOutCounter) -> Bool {
       figures.contains { $0.name == counter.rawValue && $0.count > 0 }
@@ -29,7 +32,7 @@ final class FanOutEndings {
       if let took = times.took { durations.observe(nanoseconds: took.nanoseconds) }
       if let first = times.firstPush { firstPushes.observe(nanoseconds: first.nanoseconds) }
     }
-    let fields = Self.fields(event, figures, times)
+    let fields = LogFields.of(event, trace).merging(Self.fields(figures, times))
     switch (rest, isForgotten) {
     case (.nothing, false): log.info("fan-out done", fields)
     case (.nothing, true):
@@ -44,10 +47,8 @@ final class FanOutEndings {
     }
   }
 
-  private static func fields(
-    _ event: String, _ figures: [FanOutFigure], _ times: FanOutTimes
-  ) -> LogFields {
-    var fields: LogFields = ["event": .text(event)]
+  private static func fields(_ figures: [FanOutFigure], _ times: FanOutTimes) -> LogFields {
+    var fields: LogFields = [:]
     for figure in figures where !FanOutTimes.names.contains(figure.name) {
       fields = fields.merging([figure.name: .integer(figure.count)])
     }
@@ -58,6 +59,16 @@ final class FanOutEndings {
       fields = fields.merging(["took_ms": .integer(Int(took.wholeMilliseconds))])
     }
     return fields
+  }
+}
+
+extension LaneContext {
+  /// Tells of a fan-out that has come to its end: in the log, as a span, and on the topic for
+  /// outcomes, which Kafka may keep waiting.
+  func ended(_ event: Event, _ figures: [FanOutFigure], rest: FanOutEndings.Rest) async throws {
+    endings.note(event.id, trace: event.trace, figures, rest: rest)
+    spans.ended(event, figures, rest)
+    try await outcomes.publishEnd(of: event)
   }
 }
 
@@ -126,7 +137,14 @@ final class OverdueFanOuts {
     for first in stride(from: 0, to: names.count, by: Self.window) {
       let some = Array(names[first..<min(first + Self.window, names.count)])
       let figures = try await lane.record.noteLost(some, of: fanOut, now: lane.now)
-      if let figures { lane.endings.note(fanOut.event, figures, rest: .isLost) }
+      guard let figures else { continue }
+      // Its headers are lost with its records, and its trace with them.
+      if let document = open.document, let event = try? lane.ingest.event(document: document) {
+        // That the lane stops meanwhile loses no push.
+        try? await lane.ended(event, figures, rest: .isLost)
+      } else {
+        lane.endings.note(fanOut.event, figures, rest: .isLost)
+      }
     }
   }
 }

@@ -61,9 +61,12 @@ final class FanOutRunner {
     switch opened {
     case .duplicate:
       lane.counters.add(.eventsDuplicate)
-      lane.log.notice("duplicate event dropped", ["event": .text(event.id)])
+      lane.log.notice("duplicate event dropped", .of(event))
       return .done
-    case .finished: return .done
+    case .finished:
+      // Who brought it to its end may have died before it told of that.
+      try await lane.outcomes.publishEnd(of: event)
+      return .done
     case .waits(let due):
       // Somebody has put it off since.
       try await schedule.keep(event, due: due)
@@ -77,16 +80,17 @@ final class FanOutRunner {
       lane.counters.add(.eventsWithoutAudience)
       lane.log.fanOut("fan-out started", event, audience)
       lane.log.nobodyFollows(event)
-      lane.endings.note(event.id, figures, rest: .nothing)
+      try await lane.ended(event, figures, rest: .nothing)
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
-      lane.log.notice("event not sent", ["event": .text(event.id), "reason": .text(reason)])
-      lane.endings.note(event.id, figures, rest: .nothing)
+      lane.log.notice("event not sent", .of(event, ["reason": .text(reason)]))
+      try await lane.ended(event, figures, rest: .nothing)
       return .done
     case .new: began(event, audience, now)
     }
     guard audience.segmentCount > 1 || event.waveCount > 1 else {
+      lane.spans.planned(event, first: 0, count: 1, to: message.topic, from: now)
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
       return try await run(
@@ -127,7 +131,7 @@ final class FanOutRunner {
     for words in template.mistypedValues(of: event) {
       lane.log.warning(
         "a value of the event has another type than its template wants",
-        ["event": .text(event.id), "reason": .text(words)])
+        .of(event, ["reason": .text(words)]))
     }
   }
 
@@ -191,7 +195,7 @@ final class FanOutRunner {
       if lane.timers.isStopped { throw RetryUntilStopped.Stopped() }
       lane.log.warning(
         "the statistics do not know of a fan-out",
-        ["event": .text(event.id), "error": .text("\(error)")])
+        .of(event, ["error": .text("\(error)")]))
     }
   }
 
@@ -227,17 +231,22 @@ final class FanOutRunner {
     let end = max(plan.first, min(isBulk ? plan.first + Self.window : due, due))
     // The next window is noted, and so its record was read.
     if let published, published > end { return }
+    let startedAt = lane.now
     if published != end {
       let window = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
-      try await lane.writer.publish(topic, window)
+      try await lane.writer.publish(topic, window, of: plan.event)
       if published != nil { try await note(end, of: plan.event) }
     }
-    guard end < plan.total else { return }
-    if end < due {
-      try await lane.writer.publish(topic, [SegmentRecord.encode(plan.after(end))])
-    } else if let next = plan.due(of: end) {
-      try await schedule.keep(plan.event, due: next)
+    if end < plan.total {
+      if end < due {
+        try await lane.writer.publish(
+          topic, [SegmentRecord.encode(plan.after(end))], of: plan.event)
+      } else if let next = plan.due(of: end) {
+        try await schedule.keep(plan.event, due: next)
+      }
     }
+    lane.spans.planned(
+      plan.event, first: plan.first, count: end - plan.first, to: topic, from: startedAt)
   }
 
   /// That Redis does not take the note costs no segment: who reads the record again writes the
@@ -254,7 +263,7 @@ final class FanOutRunner {
       guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
       lane.log.warning(
         "Redis does not note what is planned",
-        ["event": .text(event.id), "published": .integer(end), "error": .text("\(error)")])
+        .of(event, ["published": .integer(end), "error": .text("\(error)")]))
     }
   }
 
@@ -291,7 +300,11 @@ final class FanOutRunner {
       return expiry
     }
     lane.counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
-    lane.log.notice("event expired before it was read", ["event": .text(event.id)])
+    lane.log.notice("event expired before it was read", .of(event))
+    if expiry != .duplicate {
+      lane.spans.expired(event)
+      try await lane.outcomes.publishEnd(of: event)
+    }
     return expiry
   }
 }
@@ -304,9 +317,7 @@ extension Event {
 extension Log {
   /// How a fan-out begins, or goes on.
   func fanOut(_ what: String, _ event: Event, _ audience: Audience, _ more: LogFields = [:]) {
-    let fields: LogFields = [
-      "event": .text(event.id), "segments": .integer(audience.segmentCount),
-    ]
+    let fields: LogFields = .of(event, ["segments": .integer(audience.segmentCount)])
     info(what, fields.merging(more))
   }
 
@@ -318,10 +329,12 @@ extension Log {
       : "Redis knows nobody whom the event's audience names: nobody is told"
     notice(
       what,
-      [
-        "event": .text(event.id), "streamer": .text(event.streamer),
-        "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
-      ])
+      .of(
+        event,
+        [
+          "streamer": .text(event.streamer),
+          "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
+        ]))
   }
 
   /// An event may lack them on purpose; an app that cannot do without a key shows nothing.
@@ -332,10 +345,12 @@ extension Log {
     let named = fields.prefix(Self.maximumNamedFields)
     info(
       "the event lacks values of its template: their keys are left out of every payload",
-      [
-        "event": .text(event.id), "template": .text(event.template),
-        "fields": .text(named.joined(separator: " ")), "count": .integer(fields.count),
-      ])
+      .of(
+        event,
+        [
+          "template": .text(event.template),
+          "fields": .text(named.joined(separator: " ")), "count": .integer(fields.count),
+        ]))
   }
 
   /// A template may have hundreds.

@@ -86,16 +86,16 @@ final class LostSegments {
     for first in stride(from: 0, to: open.missing.count, by: Self.window) {
       let numbers = open.missing[first..<min(first + Self.window, open.missing.count)]
       let records = numbers.flatMap { plan.segments($0..<$0 + 1) }.map { SegmentRecord.encode($0) }
-      try await lane.writer.publish(topic, records)
+      try await lane.writer.publish(topic, records, of: event)
     }
     // The record that brings the next of them may be lost as well.
     if isBulk, open.published > 0, open.published < open.count {
-      try await lane.writer.publish(topic, [SegmentRecord.encode(plan)])
+      try await lane.writer.publish(topic, [SegmentRecord.encode(plan)], of: event)
     }
     guard !open.missing.isEmpty else { return }
     lane.log.warning(
       "segments that Kafka may have lost are planned again",
-      ["event": .text(event.id), "segments": .integer(open.missing.count)])
+      .of(event, ["segments": .integer(open.missing.count)]))
   }
 
   private func ask<T>(_ what: String, _ call: () async throws -> T) async throws -> T {

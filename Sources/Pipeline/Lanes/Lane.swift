@@ -4,6 +4,7 @@ import Kafka
 import Record
 import Redis
 import Render
+import Spans
 import Telemetry
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes. Owns
@@ -32,11 +33,13 @@ package actor Lane {
   package nonisolated var taskExecutor: (any TaskExecutor)? { loop.taskExecutor }
 
   package init(
-    index: Int, options: PipelineOptions, producer: any RecordProducer, counters: WorkerCounters
+    index: Int, options: PipelineOptions, producer: any RecordProducer, counters: WorkerCounters,
+    spans: SpanQueue? = nil
   ) {
     loop = options.makeLoop("lane-\(index)")
     context = LaneContext(
-      index: index, options: options, loop: loop, producer: producer, counters: counters)
+      index: index, options: options, loop: loop, producer: producer, counters: counters,
+      spans: spans)
     clock = ClockWatch(context)
     segments = SegmentRunner(context, clock: clock)
     schedule = Schedule(context)

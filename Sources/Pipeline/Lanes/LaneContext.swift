@@ -6,6 +6,7 @@ import Kafka
 import Record
 import Redis
 import Render
+import Spans
 import Telemetry
 
 /// The common parts of a lane: its loop, its five stages, the Redis that two of them share, and its
@@ -29,10 +30,12 @@ final class LaneContext {
   let writer: RecordWriter
   let endings: FanOutEndings
   let tap: LaneTap
+  let spans: LaneSpans
+  private(set) lazy var outcomes = OutcomeWriter(self)
 
   init(
     index: Int, options: PipelineOptions, loop: EventLoop, producer: any RecordProducer,
-    counters: WorkerCounters
+    counters: WorkerCounters, spans: SpanQueue? = nil
   ) {
     self.index = index
     self.options = options
@@ -61,6 +64,7 @@ final class LaneContext {
     tap = LaneTap(
       loop: loop, record: record, counters: counters, worker: options.workerID,
       wallClock: options.wallClock)
+    self.spans = LaneSpans(spans, ingest: options.ingest, now: options.wallClock)
   }
 
   /// ms since 1970.

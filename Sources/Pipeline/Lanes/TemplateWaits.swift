@@ -64,11 +64,12 @@ extension PipelineOptions {
     if case .again = receipt, !isKnown {
       log.warning(
         "a record waits for a worker that has its template",
-        [
-          "record": .text(message.place), "event": .text(event.id),
-          "template": .text(event.template),
-          "seconds": .integer(Int(templateWait / .seconds(1))),
-        ])
+        .of(
+          event,
+          [
+            "record": .text(message.place), "template": .text(event.template),
+            "seconds": .integer(Int(templateWait / .seconds(1))),
+          ]))
     }
     return receipt
   }

@@ -70,7 +70,9 @@ final class DeadLetters {
     counters.addDeadLetter(code: IngestError.Code.allCases.firstIndex(of: error.code) ?? .max)
     options.log.warning(
       "record sent to the dead letters",
-      ["record": .text(message.place), "error": .text("\(error)")])
+      LogFields.trace(of: message).merging([
+        "record": .text(message.place), "error": .text("\(error)"),
+      ]))
     return true
   }
 
@@ -231,14 +233,16 @@ final class DeadLetterNotes {
         try await lane.record.noteDeadLetter(
           of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }
-      if let figures { lane.endings.note(event.id, figures, rest: .isInDeadLetters) }
+      if let figures {
+        try await lane.ended(event, figures, rest: .isInDeadLetters)
+      }
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.
       guard !lane.timers.isStopped else { throw RetryUntilStopped.Stopped() }
       // The error that makes a segment a dead letter may prevent this too.
       lane.log.warning(
         "the event does not say that a segment of it is a dead letter",
-        ["event": .text(event.id), "error": .text("\(error)")])
+        .of(event, ["error": .text("\(error)")]))
     }
   }
 

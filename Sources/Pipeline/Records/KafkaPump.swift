@@ -363,7 +363,9 @@ final class FanOutStartLog {
     else { return }
     log.info(
       "fan-out taken up: this worker has segments of it",
-      ["event": .text(event), "first": .text(run.message.place)])
+      .of(
+        event, EventOrigin(ofSegment: run.message.headers).trace,
+        ["first": .text(run.message.place)]))
   }
 }
 

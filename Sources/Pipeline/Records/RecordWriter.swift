@@ -1,5 +1,7 @@
 import EventLoop
+import Ingest
 import Kafka
+import Model
 
 /// Writes a lane's records to Kafka. Confined to its lane.
 final class RecordWriter {
@@ -61,18 +63,20 @@ final class RecordWriter {
     }
   }
 
-  /// Writes records together, and waits for all of them.
+  /// Writes records of one event together, and waits for all of them.
   func publish(
-    _ topic: String, _ records: [(key: [UInt8], value: [UInt8])],
+    _ topic: String, _ records: [(key: [UInt8], value: [UInt8])], of event: Event,
     isolation: isolated any Actor = #isolation
   ) async throws {
-    let tasks = records.map { begin(topic, $0.key, $0.value, isolation) }
+    let headers = EventOrigin(of: event).headers
+    let tasks = records.map { begin(topic, $0.key, $0.value, headers, isolation) }
     for task in tasks { try await task.value }
   }
 
   private func begin(
-    _ topic: String, _ key: [UInt8], _ value: [UInt8], _ lane: isolated any Actor
+    _ topic: String, _ key: [UInt8], _ value: [UInt8], _ headers: [KafkaHeader],
+    _ lane: isolated any Actor
   ) -> Task<Void, any Error> {
-    loop.task(on: lane) { try await self.publish(topic, key, value, []) }
+    loop.task(on: lane) { try await self.publish(topic, key, value, headers) }
   }
 }

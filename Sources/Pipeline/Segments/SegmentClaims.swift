@@ -123,7 +123,7 @@ final class SegmentClaims {
     if case .yours = result {
       lane.log.warning(
         "nobody settled the segment that stragglers left: they are sent without it",
-        ["event": .text(claim.segment.event.id), "segment": .text(claim.segment.id)])
+        .of(claim.segment.event, ["segment": .text(claim.segment.id)]))
     }
     return result
   }
@@ -137,10 +137,12 @@ final class SegmentClaims {
     lane.counters.add(.claimsTakenOver)
     lane.log.notice(
       "took over a segment whose owner let its claim end",
-      [
-        "event": .text(run.segment.event.id), "segment": .text(run.segment.id),
-        "from": .text(former.name),
-      ])
+      .of(
+        run.segment.event,
+        [
+          "segment": .text(run.segment.id),
+          "from": .text(former.name),
+        ]))
   }
 
   // MARK: renewals
@@ -185,7 +187,7 @@ final class SegmentClaims {
         renewal == .settled
           ? "another worker has settled the segment; this one was too slow"
           : "another worker has the segment; this one was too slow",
-        ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
+        .of(run.segment.event, ["segment": .text(run.segment.id)]))
     // It may have ended while Redis was asked.
     default: return
     }

@@ -33,6 +33,10 @@ final class SegmentRun {
   private(set) var machine = SegmentMachine()
   /// Segments of stragglers that this run has written, not settled yet.
   var written: [PlannedStragglers] = []
+  /// The topic of the record that it came in.
+  var topic = ""
+  /// When its claim was won, in ms since 1970.
+  var claimedAt: Int64 = 0
   /// Stragglers that Kafka has not taken yet.
   var unwritten = 0
   /// The event had expired by Redis' clock when the segment was claimed.
@@ -72,6 +76,7 @@ final class SegmentRun {
   /// the pushes that leave it.
   var keptBytes: Int {
     unsettledBytes + 2 * recordBytes + (tally.notes?.keptBytes ?? 0)
+      + (tally.reports?.keptBytes ?? 0)
       + (tally.stragglers.count + unwritten) * Self.stragglerBytes
       + tally.pendingChanges.notes.count * Self.changeBytes
   }

@@ -58,7 +58,7 @@ final class SegmentRunner {
       }
       // The worker that opened the event has it: some are newer than others while a new version is
       // rolled out. However many segments there are, they rest in Kafka.
-      lane.log.warning("a segment is deferred: \(reason)", ["event": .text(segment.event.id)])
+      lane.log.warning("a segment is deferred: \(reason)", .of(segment.event))
       return try await stragglers.deferPaused(segment, message, slot)
     }
     return try await run(claims.bid(on: segment), from: message, slot)
@@ -73,6 +73,8 @@ final class SegmentRunner {
     let run = runs.make(bid.claim, recordBytes: message.valueBytes, slot)
     run.tally.notes = lane.options.record.notes(of: run.segment, now: lane.options.wallClock)
     run.tally.observer = lane.tap.observer(of: run.segment.event)
+    run.topic = message.topic
+    run.tally.reports = lane.outcomes.reports(of: run.segment)
     defer {
       runs.end(run)
       limited.end(run)
@@ -140,6 +142,8 @@ final class SegmentRunner {
     switch answer.result {
     case .settled:
       lane.counters.add(.segmentsAlreadySettled)
+      // Who settled it as the last of its fan-out may have died before it told of that.
+      try await lane.outcomes.publishEnd(of: run.segment.event)
       return .settled
     case .orphaned: return .orphaned
     case .unplanned: return .unplanned
@@ -154,6 +158,7 @@ final class SegmentRunner {
       // An earlier segment of it may have been under way when it was paused.
       if fanOut.halt == .paused { fanOut.halt = nil }
       run.holds(since: answer.asked, for: lane.options.claimLifetime)
+      run.claimedAt = lane.now
       runs.begin(run)
       return .won
     }

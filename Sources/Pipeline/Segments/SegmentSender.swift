@@ -42,7 +42,7 @@ final class SegmentSender {
       // The rest of a plain set would be read, and written as stragglers, for nothing.
       if runs.isLeaving, case .plain = segment.slice { throw RetryUntilStopped.Stopped() }
       if let index = run.index { listed += index.keepListed(of: page) }
-      if let index = run.index, run.tally.notes != nil { found.formUnion(index.names(in: page)) }
+      if let index = run.index, run.tally.hearsOfPushes { found.formUnion(index.names(in: page)) }
       let rendering = lane.render.batches(
         of: page, for: event, tally: run.tally, maximumPushes: lane.options.limits.batchPushes)
       if let outcome = end(of: run) {
@@ -53,6 +53,7 @@ final class SegmentSender {
         run.index?.setHistories(of: batch)
         run.watch(batch)
         await lane.deliver.admit(batch)
+        try await lane.outcomes.publish(run, from: OutcomeReports.publishedAt)
         try await makeRoom(run)
       }
       try await lane.retry.persistent("write verdicts on tokens to Redis", for: segment.event) {
@@ -67,8 +68,8 @@ final class SegmentSender {
       let outcome = run.tally.known(end(of: run) ?? .cancelled)
       run.tally.pushes += index.count - listed
       run.tally.count(outcome, times: index.count - listed)
-      for push in run.tally.notes == nil ? [] : index.missing(found) {
-        run.tally.notes?.add(
+      for push in run.tally.hearsOfPushes ? index.missing(found) : [] {
+        run.tally.note(
           user: push.user, member: push.member, .outcome(outcome), sends: push.history.sends)
       }
     }
@@ -107,10 +108,12 @@ final class SegmentSender {
       for skipped in reader.takeSkippedUsers() {
         lane.log.warning(
           "user passed over",
-          [
-            "event": .text(event.id), "user": .text(skipped.user),
-            "reason": .text(skipped.reason),
-          ])
+          .of(
+            event,
+            [
+              "user": .text(skipped.user),
+              "reason": .text(skipped.reason),
+            ]))
       }
     }
     do {
@@ -123,7 +126,7 @@ final class SegmentSender {
       // Too slow for too long: nobody who is left can be told in time.
       lane.log.warning(
         "event expired before all followers were read",
-        ["event": .text(event.id), "error": .text("\(error)")])
+        .of(event, ["error": .text("\(error)")]))
       // Pushes that are on a list are counted by it.
       if run.index == nil { run.tally.isUnread = true }
       return nil

@@ -20,6 +20,7 @@ final class SegmentSettler {
     if !run.tally.stragglers.isEmpty { try await stragglers.write(run) }
     let segment = run.segment
     try await news.settle(run)
+    try await lane.outcomes.publish(run)
     var settlement = try await mark(run)
     while case .pending(let notes) = settlement {
       try await news.takeUp(notes, run)
@@ -34,25 +35,28 @@ final class SegmentSettler {
       lane.log.error(
         "Apple calls too many devices of this app gone (410): none of these is removed, and "
           + "sending goes on. devices.removal_share says how many are too many",
-        [
-          "event": .text(segment.event.id), "topic": .text(run.tally.topic),
-          "tokens": .integer(settled.findings.pruneWithheld),
-        ])
+        .of(
+          segment.event,
+          [
+            "topic": .text(run.tally.topic),
+            "tokens": .integer(settled.findings.pruneWithheld),
+          ]))
     }
     if settled.findings.withheld > 0 {
       lane.log.error(
         "Apple calls tokens unusable and takes too few of the same topic and environment: "
           + "are both right? None was set aside",
-        ["event": .text(segment.event.id), "tokens": .integer(settled.findings.withheld)])
+        .of(segment.event, ["tokens": .integer(settled.findings.withheld)]))
     }
     if settled.findings.failed > 0 {
       lane.log.warning(
         "what Apple said of tokens is not all written: keys of users or tokens hold something else",
-        ["event": .text(segment.event.id), "keys": .integer(settled.findings.failed)])
+        .of(segment.event, ["keys": .integer(settled.findings.failed)]))
     }
+    lane.spans.settled(run)
     if let figures = settled.fanOut {
-      lane.endings.note(
-        segment.event.id, figures, rest: settled.isComplete ? .nothing : .isInDeadLetters)
+      try await lane.ended(
+        segment.event, figures, rest: settled.isComplete ? .nothing : .isInDeadLetters)
     }
   }
 
@@ -72,6 +76,7 @@ final class SegmentSettler {
         try await lane.record.prune(run.segment, run.tally, now: lane.now)
       }
       try await news.settlePart(run)
+      try await lane.outcomes.publish(run)
     } catch is RetryUntilStopped.Stopped {
       // Another worker does all of it, and counts it.
       return
@@ -85,6 +90,7 @@ final class SegmentSettler {
           of: run.segment, run.tally, owner: run.claim.owner, now: lane.now)
       }
       lane.counters.countPushes(run.tally)
+      lane.spans.settled(run, failure: "the rest of it goes to the dead letters")
     } catch {
       lane.log.warning("what was sent of a segment is not counted", ["error": .text("\(error)")])
     }

@@ -28,10 +28,12 @@ final class TokenNewsWriter {
     } catch let error as KafkaError {
       lane.log.error(
         "news of tokens are given up: Kafka takes none, and the event has expired",
-        [
-          "event": .text(run.segment.event.id), "topic": .text(topic),
-          "tokens": .integer(pending.news.count), "error": .text("\(error)"),
-        ])
+        .of(
+          run.segment.event,
+          [
+            "topic": .text(topic),
+            "tokens": .integer(pending.news.count), "error": .text("\(error)"),
+          ]))
     }
     let segment = run.segment
     try await lane.retry.persistent("take published token news out of Redis", for: segment.event) {
@@ -55,7 +57,7 @@ final class TokenNewsWriter {
   func takeUp(_ notes: [String], _ run: SegmentRun) async throws {
     lane.log.notice(
       "token news that a worker left behind when it died are published",
-      ["event": .text(run.segment.event.id), "tokens": .integer(notes.count)])
+      .of(run.segment.event, ["tokens": .integer(notes.count)]))
     try await lane.retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
       try await lane.record.takeUp(notes, of: run.segment, run.tally, now: lane.now)
     }

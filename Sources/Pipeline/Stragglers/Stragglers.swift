@@ -124,7 +124,7 @@ final class Stragglers {
     }
     lane.log.debug(
       "stragglers deferred: the segment that they left is not settled",
-      ["event": .text(event.id), "segment": .text(segment.id)])
+      .of(event, ["segment": .text(segment.id)]))
     return try await deferRecord(message, labels.complete(of: message), slot)
   }
 
@@ -175,10 +175,12 @@ final class Stragglers {
     run.tally.settlePostponed(push, as: .rejected(reason))
     lane.log.error(
       "a push that must wait is given up: Kafka takes no record as large as its event's",
-      [
-        "event": .text(run.segment.event.id), "user": .text(push.user),
-        "error": .text("\(error)"),
-      ])
+      .of(
+        run.segment.event,
+        [
+          "user": .text(push.user),
+          "error": .text("\(error)"),
+        ]))
   }
 }
 
@@ -218,6 +220,7 @@ struct StragglerLabels {
       route: destinations.count == 1
         ? destinations.first.flatMap { route(of: segment.event, $0) } : nil,
       notBefore: now + rest.wholeMilliseconds, writtenAt: now, expiresAt: segment.event.expiresAt)
+    label.origin = EventOrigin(of: segment.event)
     if let time = segment.stragglers?.askAgainAt, time > now { label.askAgainAt = time }
     label.isRefused = segment.stragglers?.pushes.allSatisfy { $0.history.refusals > 0 } ?? false
     return label

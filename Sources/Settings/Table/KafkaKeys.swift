@@ -41,6 +41,11 @@ extension SettingTable {
       "kafka.topics.tokens", \.kafka.topics.tokens, example: "notify-followers.tokens", .topic,
       "News of tokens that were removed, set aside, moved or restored without a request of their "
         + "user, for a backend that stores devices too. Without this topic no news is written."),
+    .text(
+      "kafka.topics.outcomes", \.kafka.topics.outcomes, example: "notify-followers.outcomes",
+      .topic,
+      "What became of each fan-out, and with outcomes.recipients of single pushes, for the "
+        + "backend's own analytics. Without this topic no outcomes are written."),
     .choice(
       "kafka.security.protocol", \.kafka.security.securityProtocol, default: .plaintext,
       "The protocol of the brokers. With TLS, their certificate and host name are always checked."),

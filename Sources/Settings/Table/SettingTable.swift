@@ -3,7 +3,8 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + rules + templates + apns + fcm + webpush + lanes + events + devices
+    kafka + redis + audience + rules + templates + apns + fcm + webpush + lanes + events + outcomes
+    + traces + devices
     + limits
     + worker
     + api
@@ -29,6 +30,8 @@ package enum SettingTable {
     "lanes": "The worker's threads. A lane owns its connections, timers and buffers, and shares "
       + "nothing.",
     "events": "How long events live, and what is kept of them.",
+    "outcomes": "What is written to kafka.topics.outcomes, for the backend's own analytics.",
+    "traces": "Spans of traces (OpenTelemetry), for a collector.",
     "devices": "When devices that Apple reports as gone are removed.",
     "limits": "How many pushes all workers together send in a second at most.",
     "worker": "The name and the heartbeat of this process.",

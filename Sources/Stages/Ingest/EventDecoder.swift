@@ -8,6 +8,7 @@ import Text
 /// in, the clock) stands in its descriptions.
 struct EventDecoder {
   let options: IngestOptions
+  var origin = EventOrigin()
 
   /// Values that templates may name, `event.id` among them: what one record costs in memory.
   static let maximumFields = 64
@@ -53,7 +54,9 @@ struct EventDecoder {
       expiresAt: (sendAt?.due.upperBound ?? occurredAt) + (try expirySeconds(object)) * 1000,
       sendAt: sendAt,
       audience: try object["audience"].map(AudienceDecoder.decode) ?? .followers,
-      pushesPerSecond: try pushesPerSecond(object), fields: fields, document: document)
+      pushesPerSecond: try pushesPerSecond(object), fields: fields, document: document,
+      trace: origin.trace(of: id, rootShare: options.rootTraceShare),
+      appendedAt: origin.appendedAt)
   }
 
   /// The end of a stream; nil when the document is of another type. Members of events are looked

@@ -10,6 +10,11 @@ package struct IngestOptions: Sendable, Equatable {
   package var deadLettersTopic = "notify-followers.dead-letters"
   /// The topic for changes of tokens; nil: nobody reads them.
   package var tokensTopic: String?
+  /// The topic for what became of fan-outs and pushes; nil: nobody reads it.
+  package var outcomesTopic: String?
+  /// The share of events without a `traceparent` that are traced all the same, 0...1; nil: such an
+  /// event has no trace.
+  package var rootTraceShare: Double?
   /// A larger record is refused without being parsed. A segment record carries its event, so it may
   /// be `segmentOverheadBytes` longer.
   package var maximumEventBytes = 64 * 1024

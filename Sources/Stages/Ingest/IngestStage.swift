@@ -51,9 +51,10 @@ package struct IngestStage: Sendable {
   private func decode(
     _ document: [UInt8], _ value: JSONValue, of message: KafkaMessage, now: Int64
   ) throws(IngestError) -> IngestResult {
+    let origin = EventOrigin(ofEvent: message, value)
     let (document, value) = try CloudEvent.unwrap(
       value, document: document, headers: message.headers)
-    let decoder = EventDecoder(options: options)
+    let decoder = EventDecoder(options: options, origin: origin)
     if let end = try decoder.decodeEnd(value) {
       try checkKey(message, end.streamer)
       return .ended(end)
@@ -102,7 +103,8 @@ package struct IngestStage: Sendable {
     var limit = options.maximumEventBytes + IngestOptions.segmentOverheadBytes
     if message.topic == options.stragglersTopic { limit += IngestOptions.stragglerBytes }
     let (_, value) = try parse(message, limit: limit)
-    return try SegmentRecord.decode(value, events: EventDecoder(options: options))
+    let origin = EventOrigin(ofSegment: message.headers)
+    return try SegmentRecord.decode(value, events: EventDecoder(options: options, origin: origin))
   }
 
   private func parse(

@@ -18,6 +18,8 @@ package struct StragglerLabel: Sendable, Equatable {
   package var writtenAt: Int64?
   /// When the event expires, in ms since 1970.
   package var expiresAt: Int64?
+  /// Of the event.
+  package var origin = EventOrigin()
 
   private static let routeHeader = "fanfare-route"
   private static let refusedHeader = "fanfare-refused"
@@ -34,6 +36,7 @@ package struct StragglerLabel: Sendable, Equatable {
   }
 
   package init(_ message: KafkaMessage) {
+    origin = EventOrigin(ofSegment: message.headers)
     for header in message.headers {
       guard let value = header.value else { continue }
       switch header.name {
@@ -56,6 +59,7 @@ package struct StragglerLabel: Sendable, Equatable {
     return times.compactMap { name, time in time.map { KafkaHeader(name, String($0)) } }
       + (isRefused ? [KafkaHeader(Self.refusedHeader, "1")] : [])
       + (route.map { [KafkaHeader(Self.routeHeader, "\($0.destination.name) \($0.topic)")] } ?? [])
+      + origin.headers
   }
 
   /// Nil for what is no time between 1970 and the year 9999, as for what is no number: anybody may

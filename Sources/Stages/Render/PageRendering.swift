@@ -44,9 +44,9 @@ package final class PageRendering {
     }
     tally.skipped += page.skipped
     tally.unknownZones += page.unknownZones
-    if let notes = tally.notes {
+    if tally.hearsOfPushes {
       for withheld in page.withheld {
-        notes.add(
+        tally.note(
           user: page.bytes[withheld.user], member: page.bytes[withheld.member], withheld.fate)
       }
     }
@@ -95,7 +95,7 @@ package final class PageRendering {
         tally.count(own)
         tally.observer?.settled(
           binding, of: page, as: own, topic: prepared.headers.topic, sends: past?.sends ?? 0)
-        tally.notes?.add(user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
+        tally.note(user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
       }
       doneBindings = 0
     }
@@ -154,7 +154,7 @@ package final class PageRendering {
     unrenderable += 1
     tally.pushes += 1
     tally.count(.rejected(.unrenderable))
-    tally.notes?.add(
+    tally.note(
       user: page.bytes[current.user], member: page.bytes[binding.member],
       .outcome(.rejected(.unrenderable)))
   }

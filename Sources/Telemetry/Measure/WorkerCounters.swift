@@ -11,6 +11,8 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
   case retries
   case tokensPruned, tokensPruneRefused, tokensPruneUndated, tokensPruneWithheld
   case tokensQuarantined, tokensQuarantineWithheld, tokenNews
+  case outcomes, outcomesLost
+  case spansExported, spansDropped
   case kafkaCommits, kafkaCommitFailures
   case kafkaAssignments, kafkaRevocations, kafkaLosses
   case credentialsReplaced, credentialsRefused
@@ -24,7 +26,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.index` too, without knowing the reasons here.
   static let maximumReasons = 64
 
-  private let counters = InlineArray<46, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<50, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
   /// Dead letters by the code of their reason, without knowing the codes here.
   package static let maximumCodes = 32

@@ -1,0 +1,65 @@
+import JSON
+import Kafka
+import Model
+import Text
+
+/// What is known of an event beside its document: the trace that its producer began, and when it
+/// was written to Kafka. It travels in the headers of every record of the event. Workers that know
+/// no such headers pass them over, and a `traceparent` that is invalid is as good as absent: no
+/// push depends on either.
+package struct EventOrigin: Sendable, Equatable {
+  private static let traceHeader = "traceparent"
+  private static let appendedHeader = "fanfare-appended"
+
+  /// nil: the producer began none.
+  package var trace: TraceContext?
+  /// Ms since 1970; 0: nobody knows.
+  package var appendedAt: Int64 = 0
+
+  package init() {}
+
+  package init(of event: Event) {
+    trace = event.trace
+    appendedAt = event.appendedAt
+  }
+
+  /// Of a record that the live backend wrote. Its header goes before the extension of CloudEvents
+  /// of the same name ("Distributed Tracing"): who forwards an event has a span of its own.
+  init(ofEvent message: KafkaMessage, _ value: JSONValue) {
+    trace =
+      Self.trace(in: message.headers, Self.traceHeader)
+      ?? Self.trace(in: message.headers, "ce_" + Self.traceHeader)
+    if trace == nil, let envelope = value.object, envelope["specversion"] != nil {
+      trace = envelope[Self.traceHeader]?.string.flatMap { TraceContext(traceparent: $0.utf8) }
+    }
+    if message.timestamp > 0, Timestamp.range.contains(message.timestamp) {
+      appendedAt = message.timestamp
+    }
+  }
+
+  /// Of a record that a worker wrote.
+  package init(ofSegment headers: [KafkaHeader]) {
+    trace = Self.trace(in: headers, Self.traceHeader)
+    let written = headers.last { $0.name == Self.appendedHeader }?.value ?? []
+    if written.count <= 20, let time = Int64(String(decoding: written, as: UTF8.self)), time > 0,
+      Timestamp.range.contains(time)
+    {
+      appendedAt = time
+    }
+  }
+
+  /// The last of several counts, as OpenTelemetry reads them.
+  private static func trace(in headers: [KafkaHeader], _ name: String) -> TraceContext? {
+    headers.last { $0.name == name }?.value.flatMap { TraceContext(traceparent: $0) }
+  }
+
+  package var headers: [KafkaHeader] {
+    let known = trace?.traceparent.map { [KafkaHeader(Self.traceHeader, $0)] } ?? []
+    return known
+      + (appendedAt > 0 ? [KafkaHeader(Self.appendedHeader, String(appendedAt))] : [])
+  }
+
+  func trace(of event: String, rootShare: Double?) -> TraceContext? {
+    trace ?? rootShare.map { TraceContext(ofEvent: event, share: $0) }
+  }
+}
