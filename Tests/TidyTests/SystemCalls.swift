@@ -18,6 +18,7 @@ struct SystemCalls {
       "librdkafka blocks while it ends, leaves a group, and asks for offsets",
     "Sources/Bindings/Kafka/KafkaAdmin+Topics.swift": "librdkafka blocks until a deadline",
     "Sources/Bindings/Kafka/KafkaAdmin.swift": "librdkafka blocks until a deadline",
+    "Sources/Bindings/Kafka/KafkaReader.swift": "librdkafka blocks until a deadline",
     "Sources/Bindings/Kafka/KafkaProducer.swift": "librdkafka's producer wants to be polled",
     "Sources/Bindings/Transport/NameResolver.swift": "getaddrinfo blocks",
     "Sources/Bindings/TLS/SecretDigest.swift": "secrets by chance",
