@@ -175,8 +175,9 @@ let rooms: [Target] = [
   room(
     "API",
     [
-      "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
-      "Record", "Redis", "Rules", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
+      "DeadLetters", "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace",
+      "Model", "Record", "Redis", "Rules", "Subscriptions", "Telemetry", "Text", "Threads", "TLS",
+      "Traces",
     ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["Text", "YAML"]),
@@ -244,6 +245,11 @@ let rooms: [Target] = [
       "APNs",
       "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Terminal", "Transport",
       "VerbSupport",
+    ]),
+  room(
+    "DeadLetters",
+    [
+      "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Redis", "Telemetry", "Text", "Threads",
     ]),
   room("Topics", ["Ingest", "Kafka", "Keyspace"]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),

@@ -53,7 +53,8 @@ package final class APIServer: Sendable {
     var http = options.http
     // Each route has a bound of its own.
     http.maximumBodyBytes = max(
-      APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes)
+      APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes,
+      DeadLetterRoutes.maximumBodyBytes(options.ingest))
     guard count > 1 else { return http }
     let connections = http.maximumConnections
     http.maximumConnections = connections / count + (index < connections % count ? 1 : 0)

@@ -62,10 +62,11 @@ package actor APIService {
     let tags = TagRoutes(registry: registry, tags: tagLists)
     let traces = TraceRoutes(
       record: record, reader: TraceReader(redis: redis, options: options.trace), now: now)
+    let deadLetters = DeadLetterRoutes(options, shared, redis: redis, loop: loop)
     router = APIRouter(
       DeviceRoutes(registry: registry, rules: options.subscriptions, now: now).routes + users.routes
         + tags.routes
-        + door.routes + fanOuts.routes + traces.routes
+        + door.routes + fanOuts.routes + traces.routes + deadLetters.routes
         + ImportRoutes(jobs: imports, options: options).routes + [OpenAPI.route])
   }
 

@@ -13,6 +13,7 @@ package struct APISharedState: Sendable {
   let erasures: ErasureJobs
   let events: KafkaWriter
   let news: TokenNewsDoor?
+  let deadLetters: DeadLetterDesk
   let importLimit: ImportLimit
   /// Request rates of keys, by name.
   let rates: ThreadLock<RequestRates<String>>
@@ -26,6 +27,7 @@ package struct APISharedState: Sendable {
       loop: loop, redis: options.redis, keyspace: options.keyspace,
       answeredWithin: min(.seconds(5), options.http.exchangeTimeout / 2))
     events = KafkaWriter(options, topic: options.ingest.eventsTopic, loop: loop)
+    deadLetters = DeadLetterDesk(options, loop: loop)
     importLimit = ImportLimit(options.imports.atOnce)
     news = options.ingest.tokensTopic.map { TokenNewsDoor(options, topic: $0, loop: loop) }
     let perSecond = Double(options.requestsPerSecond)

@@ -42,6 +42,8 @@ struct SystemCalls {
     "Sources/BackendVerbs/EventFlags.swift": "ids of events that were given none",
     "Sources/BackendVerbs/FanOutVerb.swift": "looks again now and then",
     "Sources/Topics/TopicCreation.swift": "asks Kafka again until a deadline",
+    "Sources/DeadLetters/BlockingCall.swift": "a thread that waits for Kafka",
+    "Sources/DeadLetters/LetterTopic.swift": "reads Kafka until a deadline",
     "Sources/API/APIMetrics.swift": "CPU time of the API",
     "Sources/API/Requests/APIKey.swift": "a key is a secret",
     "Sources/Terminal/Process/StopSignals.swift": "a thread that reads signals",
