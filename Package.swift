@@ -281,8 +281,8 @@ let rooms: [Target] = [
   room(
     "BackendVerbs",
     [
-      "API", "Assembly", "Emission", "FanOuts", "Kafka", "Record", "Telemetry", "Terminal",
-      "Topics", "VerbSupport",
+      "API", "Assembly", "DeadLetters", "Emission", "FanOuts", "Kafka", "Record", "Redis",
+      "Telemetry", "Terminal", "Text", "Topics", "VerbSupport",
     ]),
   room(
     "InspectionVerbs",

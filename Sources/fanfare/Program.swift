@@ -40,6 +40,7 @@ let fanfareProgram = Program(
     TagVerb.verb,
     FeedbackVerb.verb,
     FanOutVerb.verb,
+    DLQVerb.verb,
     RenderVerb.verb,
     TraceVerb.verb,
     CheckVerb.verb,
