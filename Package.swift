@@ -553,6 +553,9 @@ let testTargets: [Target] = [
       "SingleRequests", "Telemetry", "TLS", "WebPushSimulator",
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
+  tests(
+    "DeadLettersTests",
+    ["DeadLetters", "Fixtures", "Ingest", "Kafka", "Keyspace", "Model", "Redis", "Threads"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Render", "Terminal"]),
