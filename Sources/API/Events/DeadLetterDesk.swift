@@ -33,7 +33,7 @@ actor DeadLetterDesk {
     if let scanned, loop.now &- scanned.at < Self.scanCounts.nanoseconds { return scanned.scan }
     if let running { return try await running.value.get() }
     let topic = topic
-    let task = Task<Result<LetterScan, KafkaError>, Never> {
+    let task = loop.task(on: self) { () -> Result<LetterScan, KafkaError> in
       do throws(KafkaError) {
         return .success(try await topic.scan())
       } catch {

@@ -225,11 +225,11 @@ extension DeadLetterRoutes {
     by filter: LetterFilter, _ body: JSONObject, _ isDry: Bool, _ request: APIRequest
   ) async throws(Problem) -> [LetterID] {
     if let given = body["filter"] { request.notes.add("filter", JSONText.compact(given)) }
-    let search = try await search(filter)
     let expected = body["expected"]?.wholeNumber
     guard isDry || expected != nil else {
       throw Problem(.invalid, "expected is the number of letters that the filter matches")
     }
+    let search = try await search(filter)
     guard expected == nil || expected == Int64(search.matched) else {
       throw Problem(
         .conflict, "the filter matches \(search.matched) of \(search.window): look again",
