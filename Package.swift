@@ -502,7 +502,8 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNs",
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
+      "APNsSimulator", "Assembly", "DeadLetters", "Deliver", "Devices", "fanfare", "Feedback",
+      "Fixtures", "Ingest", "Kafka",
       "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
       "ServerProcesses",
       "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
@@ -562,7 +563,8 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Model", "Processes",
+      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "Ingest", "JSON", "Kafka", "Model",
+      "Processes",
       "Redis", "ServerProcesses", "Terminal", "TLS", "WebPushSimulator",
     ]),
   tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),
