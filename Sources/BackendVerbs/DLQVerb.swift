@@ -104,9 +104,9 @@ package enum DLQVerb {
     "replay", summary: "Send dead letters in again, or one with a corrected body",
     discussion: """
       Each record goes back to the topic that it came from, with its own key and bytes. It keeps \
-      headers of CloudEvents, traceparent and fanfare-source, and gets fanfare-replayed. Workers go \
-      on with the same fan-out, so a second replay sends nothing twice. Letters of expired events, \
-      and letters that a worker would refuse again, are skipped.
+      headers of CloudEvents, traceparent and fanfare-source, and gets fanfare-replayed. Workers \
+      go on with the same fan-out, so a second replay sends nothing twice. Letters of expired \
+      events, and letters that a worker would refuse again, are skipped.
 
       Name letters or a filter. For more than 1,000 letters the command asks you to type the \
       number, unless you give --yes. With --file, one letter is sent with another body; the \
