@@ -182,9 +182,9 @@ let rooms: [Target] = [
   room(
     "API",
     [
-      "Dashboard", "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace",
-      "Model",
-      "Record", "Redis", "Rules", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Traces",
+      "Dashboard", "DeadLetters", "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka",
+      "Keyspace", "Model", "Record", "Redis", "Rules", "Subscriptions", "Telemetry", "Text",
+      "Threads", "TLS", "Traces",
     ], resources: scripts),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["Text", "YAML"]),
@@ -255,6 +255,11 @@ let rooms: [Target] = [
       "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Terminal", "Transport",
       "VerbSupport",
     ]),
+  room(
+    "DeadLetters",
+    [
+      "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Redis", "Telemetry", "Text", "Threads",
+    ]),
   room("Topics", ["Ingest", "Kafka", "Keyspace"]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room(
@@ -285,8 +290,8 @@ let rooms: [Target] = [
   room(
     "BackendVerbs",
     [
-      "API", "Assembly", "Emission", "FanOuts", "Kafka", "Model", "Record", "Telemetry", "Terminal",
-      "Topics", "VerbSupport",
+      "API", "Assembly", "DeadLetters", "Emission", "FanOuts", "Kafka", "Model", "Record", "Redis",
+      "Telemetry", "Terminal", "Text", "Topics", "VerbSupport",
     ]),
   room(
     "InspectionVerbs",
@@ -512,8 +517,8 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNs",
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "fanfare", "Feedback",
-      "Fixtures", "HTTPServer", "JSON", "Kafka",
+      "APNsSimulator", "Assembly", "DeadLetters", "Deliver", "Devices", "EventLoop", "fanfare",
+      "Feedback", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
       "Legacy", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
       "ServerProcesses",
       "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
@@ -565,6 +570,9 @@ let testTargets: [Target] = [
     ]),
   tests("SpansTests", ["EventLoop", "JSON", "Model", "Spans", "Telemetry", "Threads"]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
+  tests(
+    "DeadLettersTests",
+    ["DeadLetters", "Fixtures", "Ingest", "Kafka", "Keyspace", "Model", "Redis", "Threads"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests("FanOutsTests", ["FanOuts", "Model", "Record", "Terminal", "Threads"]),
   tests(
@@ -573,7 +581,8 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "JSON", "Kafka", "Model", "Processes",
+      "Checkout", "fanfare", "FCMSimulator", "Fixtures", "Ingest", "JSON", "Kafka", "Model",
+      "Processes",
       "Redis", "ServerProcesses", "Terminal", "TLS", "WebPushSimulator",
     ]),
   tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),

@@ -60,7 +60,8 @@ package final class APIServer: Sendable {
     var http = options.http
     // Each route has a bound of its own.
     http.maximumBodyBytes = max(
-      APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes)
+      APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes,
+      DeadLetterRoutes.maximumBodyBytes(options.ingest))
     let connections = http.maximumConnections
     http.maximumStreams = max(1, min(maximumStreams, connections / 2) / count)
     guard count > 1 else { return http }

@@ -68,9 +68,11 @@ package actor APIService {
     let live = DashboardRoutes(
       dashboard: shared.dashboard, registry: registry, redis: redis, keyspace: options.keyspace)
     let devices = DeviceRoutes(registry: registry, rules: options.subscriptions, now: now)
+    let deadLetters = DeadLetterRoutes(options, shared, redis: redis, loop: loop)
     documented =
       devices.routes + users.routes + tags.routes + door.routes + fanOuts.routes + traces.routes
-      + ImportRoutes(jobs: imports, options: options).routes + live.routes + [OpenAPI.route]
+      + deadLetters.routes + ImportRoutes(jobs: imports, options: options).routes + live.routes
+      + [OpenAPI.route]
     if options.isReadOnly { documented = documented.filter { !$0.isChange } }
     router = APIRouter(documented + live.pages)
   }

@@ -15,6 +15,7 @@ package struct APISharedState: Sendable {
   let erasures: ErasureJobs
   let events: KafkaWriter
   let news: TokenNewsDoor?
+  let deadLetters: DeadLetterDesk
   let importLimit: ImportLimit
   package let dashboard: Dashboard
   private let isReadOnly: Bool
@@ -30,6 +31,7 @@ package struct APISharedState: Sendable {
       loop: loop, redis: options.redis, keyspace: options.keyspace,
       answeredWithin: min(.seconds(5), options.http.exchangeTimeout / 2))
     events = KafkaWriter(options, topic: options.ingest.eventsTopic, loop: loop)
+    deadLetters = DeadLetterDesk(options, loop: loop)
     importLimit = ImportLimit(options.imports.atOnce)
     dashboard = Dashboard(Self.dashboardOptions(options))
     isReadOnly = options.isReadOnly

@@ -243,6 +243,12 @@ extension Keyspace {
   /// STRING: some dead letters were counted; lives `receiptLifetimeSeconds`.
   package func statsReceipt(_ id: String) -> String { "\(dashboardsPrefix){stats}:receipt:\(id)" }
 
+  /// HASH: dead letter → what was done to it and when, of the letters that were written on one UTC
+  /// day, `{dlq}:YYYYMMDD`; lives `letterMarksLifetimeSeconds` after the last.
+  package func letterMarks(milliseconds: Int64) -> String {
+    "\(dashboardsPrefix){dlq}:\(UTCMinute(milliseconds: milliseconds).dayDigits)"
+  }
+
   /// STREAM: one point per `seriesIntervalSeconds`, capped at `statsSeriesMaximumEntries`.
   package var statsSeries: String { "\(dashboardsPrefix){stats}:series" }
 
@@ -295,6 +301,8 @@ extension Keyspace {
   package static let statsSumsLifetimeSeconds = eventLifetimeSeconds + 86_400
   /// 10 minutes: a settling is repeated as soon as Redis answers again.
   package static let receiptLifetimeSeconds = 600
+  /// 14 days: as long as Kafka keeps the dead letters.
+  package static let letterMarksLifetimeSeconds = 14 * 86_400
   /// 10 minutes: no step of a move is on its way for so long.
   package static let movesLifetimeSeconds = 600
   /// 7 days: so long a device that was pruned can be given back.

@@ -41,6 +41,7 @@ let fanfareProgram = Program(
     TagVerb.verb,
     FeedbackVerb.verb,
     FanOutVerb.verb,
+    DLQVerb.verb,
     RenderVerb.verb,
     TemplateVerb.verb,
     TraceVerb.verb,

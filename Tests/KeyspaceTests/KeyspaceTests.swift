@@ -25,6 +25,7 @@ import Testing
     #expect(keys.statsReceipt("a") == "ff:{stats}:receipt:a")
     #expect(keys.statsSeries == "ff:{stats}:series")
     #expect(keys.worker(id: "host-1") == "ff:worker:host-1")
+    #expect(keys.letterMarks(milliseconds: 1_795_248_000_000) == "ff:{dlq}:20261121")
   }
 
   /// As Redis Cluster does it.

@@ -4,7 +4,7 @@ enum IdentifierRules {
   /// Who handles ids.
   private static let rooms: Set = [
     "Model", "Ingest", "Expand", "Deliver", "Record", "Pipeline", "Devices", "Tokens", "API",
-    "Traces", "FanOuts", "Feedback", "Dashboard",
+    "Traces", "FanOuts", "Feedback", "Dashboard", "DeadLetters",
   ]
 
   /// Where a text is a key all the same, and what it is. Each is ASCII by its own rule, or one of

@@ -39,12 +39,13 @@ actor KafkaWriter {
   }
 
   /// Returns when every replica in sync has it (`acks=all`).
+  /// - Parameter other: a topic to write to instead of the writer's own.
   func send(
-    key: [UInt8], _ value: [UInt8], _ headers: [KafkaHeader] = []
+    to other: String? = nil, key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader] = []
   ) async throws(KafkaError) -> KafkaDelivery {
     do throws(KafkaError) {
       let delivery = try await currentProducer().send(
-        topic: topic, key: key, value: value, headers: headers)
+        topic: other ?? topic, key: key, value: value, headers: headers)
       failure = nil
       return delivery
     } catch {

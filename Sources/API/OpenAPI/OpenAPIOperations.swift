@@ -5,7 +5,8 @@ import Model
 /// The arguments and answers of each route. A test compares them with the routes.
 enum OpenAPIOperations {
   static let all: [OpenAPIOperation] =
-    devices + androidDevices + browsers + users + tags + imports + events + live + [document]
+    devices + androidDevices + browsers + users + tags + imports + events + deadLetters + live
+      + [document]
 
   private static let json = ["application/json"]
 

@@ -12,12 +12,12 @@ enum OpenAPISchemas {
   static let pathNames = [
     "user": "Identifier", "streamer": "Identifier", "tag": "Tag", "token": "Token",
     "fcm_token": "FCMToken", "endpoint": "PushEndpoint",
-    "event": "EventID", "import": "EventID", "erasure": "EventID",
+    "event": "EventID", "import": "EventID", "erasure": "EventID", "letter": "DeadLetterID",
   ]
 
   static let all: JSONValue = {
     var all = ours.object ?? JSONObject()
-    for (name, schema) in ofEvents + ofTraces { all[name] = schema }
+    for (name, schema) in ofEvents + ofTraces + ofDeadLetters { all[name] = schema }
     return .object(all)
   }()
 

@@ -1,0 +1,15 @@
+import Kafka
+import Redis
+
+/// Why dead letters could not be read, replayed or noted.
+package enum DeadLettersError: Error, Sendable, CustomStringConvertible {
+  case kafka(KafkaError)
+  case redis(RedisError)
+
+  package var description: String {
+    switch self {
+    case .kafka(let error): "Kafka: \(error)"
+    case .redis(let error): "Redis: \(error)"
+    }
+  }
+}
