@@ -159,9 +159,10 @@ final class DeadLetterRoutes {
 extension DeadLetterRoutes {
   private func act(_ act: LetterAct, _ request: APIRequest) async throws(Problem) -> APIResponse {
     try request.allowArguments([])
-    var members: Set = ["letters", "filter", "expected", "dry_run"]
+    var members: Set = ["letters", "filter", "expected", "dry_run", "reason"]
     if act == .replay { members.insert("value") }
     let body = try request.object(members)
+    _ = try request.reason(in: body)
     let isDry = try body.flag("dry_run") ?? false
     if isDry { request.notes.add("dry_run", "true") }
     guard await desk.beginAct() else {

@@ -62,11 +62,7 @@ final class FanOutRoutes {
       (request) async throws(Problem) in
       try request.allowArguments([])
       var reason = ""
-      if !request.http.body.isEmpty { reason = try request.object(["reason"]).text("reason") ?? "" }
-      guard reason.utf8.count <= Self.maximumReasonBytes else {
-        throw Problem(.invalid, "reason has at most \(Self.maximumReasonBytes) bytes")
-      }
-      if !reason.isEmpty { request.notes.add("reason", reason) }
+      if !request.http.body.isEmpty { reason = try request.reason(in: request.object(["reason"])) }
       try await self.set(
         halt, of: request["event"], halt == nil ? "" : reason, by: request.key.name)
       return APIResponse(status: 200, body: try await self.status(of: request["event"]))
@@ -103,8 +99,6 @@ final class FanOutRoutes {
     case .unknown: throw Self.unknown
     }
   }
-
-  private static let maximumReasonBytes = 512
 
   private func set(
     _ halt: Halt?, of event: String, _ reason: String, by name: String

@@ -61,6 +61,8 @@ extension OpenAPIOperations {
           "items": {"$ref": "#/components/schemas/DeadLetterID"}},
         "filter": {"$ref": "#/components/schemas/DeadLetterFilter"},
         "expected": {"type": "integer", "minimum": 0},
+        "reason": {"type": "string", "maxLength": 100, "pattern": "^[^\\\\u0000]*$",
+          "description": "For the audit line"},
         "dry_run": {"type": "boolean"}\(more)}}
       """)
   }

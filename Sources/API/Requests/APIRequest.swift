@@ -49,6 +49,18 @@ struct APIRequest {
     return object
   }
 
+  private static let maximumReasonBytes = 512
+
+  /// Why somebody acts, as the body's `reason` says; empty: it says nothing. The audit line has it.
+  func reason(in body: JSONObject) throws(Problem) -> String {
+    let reason = try body.text("reason") ?? ""
+    guard reason.utf8.count <= Self.maximumReasonBytes else {
+      throw Problem(.invalid, "reason has at most \(Self.maximumReasonBytes) bytes")
+    }
+    if !reason.isEmpty { notes.add("reason", reason) }
+    return reason
+  }
+
   func refuseCoding() throws(Problem) {
     if let coding = http.headers["content-encoding"],
       !coding.isSame(ignoringASCIICaseOf: "identity")

@@ -92,7 +92,8 @@ struct HealthView {
   private func json(_ alert: Alert) -> JSONValue {
     .object(
       JSONObject([
-        ("what", .string(alert.text)), ("since_ms", .integer(since(alert.name))),
+        ("name", .string(alert.name)), ("what", .string(alert.text)),
+        ("since_ms", .integer(since(alert.name))),
         ("runbook", .string(alert.runbook)),
       ]))
   }
