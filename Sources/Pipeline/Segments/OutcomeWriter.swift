@@ -85,13 +85,3 @@ final class OutcomeWriter {
       .of(event, ["records": .integer(count), "error": .text(error)]))
   }
 }
-
-extension FanOutStatus {
-  /// Nothing more comes of it, as far as anybody knows.
-  fileprivate var hasEnded: Bool {
-    switch state {
-    case .done, .incomplete, .expired: true
-    case .running, .unknown: false
-    }
-  }
-}
