@@ -246,6 +246,9 @@ let rooms: [Target] = [
       "VerbSupport",
     ]),
   room("Topics", ["Ingest", "Kafka", "Keyspace"]),
+  room(
+    "Watching",
+    ["EventLoop", "FanOuts", "Keyspace", "Record", "Redis", "Telemetry", "Terminal", "Text"]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room(
     "Feedback",
@@ -282,7 +285,7 @@ let rooms: [Target] = [
     "InspectionVerbs",
     [
       "Assembly", "Checks", "Emission", "Model", "Preview", "PushSupport", "Telemetry", "Terminal",
-      "Traces", "VerbSupport", "Versions",
+      "Traces", "VerbSupport", "Versions", "Watching",
     ]),
   room(
     "Conformance",
@@ -548,6 +551,9 @@ let testTargets: [Target] = [
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
+  tests(
+    "WatchingTests",
+    ["EventLoop", "FanOuts", "Fixtures", "Keyspace", "Record", "Redis", "Terminal", "Watching"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Render", "Terminal"]),
   tests(

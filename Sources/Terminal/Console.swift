@@ -132,7 +132,7 @@ package struct Capabilities: Sendable, Equatable {
   package let redraws: Bool
   package let coloured: Bool
   /// The locale says UTF-8: bars and ellipses may leave ASCII.
-  let unicode: Bool
+  package let unicode: Bool
 
   package init(isTerminal: Bool, redraws: Bool, coloured: Bool, unicode: Bool) {
     self.isTerminal = isTerminal

@@ -40,6 +40,8 @@ let fanfareProgram = Program(
     TagVerb.verb,
     FeedbackVerb.verb,
     FanOutVerb.verb,
+    TopVerb.verb,
+    TapVerb.verb,
     RenderVerb.verb,
     TraceVerb.verb,
     CheckVerb.verb,
