@@ -7,26 +7,25 @@ package enum TapLine {
   private struct Column {
     let title: String
     let cells: Int
-    /// Lines of fewer cells go without it.
-    let from: Int
     var alignment = TextLayout.Alignment.left
     let text: @Sendable (TapSample) -> String
   }
 
+  /// The first three are always there; the others as far as there is room.
   private static let columns: [Column] = [
-    Column(title: "TIME", cells: 12, from: 0) { time($0.at) },
-    Column(title: "OUTCOME", cells: 10, from: 0) { $0.outcome },
-    Column(title: "REASON", cells: 20, from: 0) { $0.reason.isEmpty ? "-" : $0.reason },
-    Column(title: "MS", cells: 8, from: 56, alignment: .right) {
+    Column(title: "TIME", cells: 12) { time($0.at) },
+    Column(title: "OUTCOME", cells: 10) { $0.outcome },
+    Column(title: "REASON", cells: 18) { $0.reason.isEmpty ? "-" : $0.reason },
+    Column(title: "MS", cells: 8, alignment: .right) {
       $0.milliseconds.map { Figures.fixed($0) } ?? "-"
     },
-    Column(title: "TRIES", cells: 5, from: 64, alignment: .right) { String($0.attempts) },
-    Column(title: "TOKEN", cells: 16, from: 80) { $0.token.isEmpty ? "-" : $0.token },
-    Column(title: "PLATFORM", cells: 15, from: 98) { platform($0) },
-    Column(title: "EVENT", cells: 24, from: 124) { $0.event },
-    Column(title: "STREAMER", cells: 12, from: 138) { $0.streamer },
-    Column(title: "APP", cells: 20, from: 160) { $0.app },
-    Column(title: "WORKER", cells: 12, from: 174) { $0.worker },
+    Column(title: "TRIES", cells: 5, alignment: .right) { String($0.attempts) },
+    Column(title: "TOKEN", cells: 16) { $0.token.isEmpty ? "-" : $0.token },
+    Column(title: "PLATFORM", cells: 15) { platform($0) },
+    Column(title: "EVENT", cells: 24) { $0.event },
+    Column(title: "STREAMER", cells: 12) { $0.streamer },
+    Column(title: "APP", cells: 20) { $0.app },
+    Column(title: "WORKER", cells: 12) { $0.worker },
   ]
 
   /// - Parameter width: nil: nothing is left out or cut.
@@ -42,14 +41,19 @@ package enum TapLine {
     _ width: Int?, paint: Paint, outcome: String? = nil, _ text: (Column) -> String
   ) -> String {
     var line = ScreenLine()
-    for column in columns where column.from <= width ?? .max {
+    for (index, column) in columns.enumerated() {
+      let gap = index == 0 ? "" : "  "
+      let room = (width ?? .max) - line.cells - gap.utf8.count
+      guard index < 3 || column.cells <= room else { break }
       var cell = TextLayout.printable(text(column))
       if width != nil {
-        cell = TextLayout.truncated(cell, to: column.cells, ellipsis: paint.unicode ? "…" : "")
+        cell = TextLayout.truncated(
+          cell, to: max(0, min(column.cells, room)), ellipsis: paint.unicode ? "…" : "")
       }
-      if column.title != columns[0].title { line.add("  ") }
+      let cells = min(column.cells, max(0, room))
+      line.add(gap)
       line.add(
-        TextLayout.padded(cell, to: column.cells, column.alignment),
+        TextLayout.padded(cell, to: cells, column.alignment),
         column.title == "OUTCOME" ? style(of: outcome) : nil)
     }
     var text = line.text(width: width ?? .max, paint)

@@ -57,9 +57,10 @@ package struct TopFrame {
       parts.append(
         (.obstacles, "OBSTACLES", obstacles.isEmpty ? none : obstacles, machine.offset))
     }
-    // The section that has the keys gets the lines that the others leave.
+    // Where not all fits, the section that has the keys gets the lines that the others leave.
     let room = rows - 2 - parts.count
-    let least = max(1, min(5, room / 5))
+    let fits = parts.reduce(0) { $0 + $1.lines.count } <= room
+    let least = fits ? room : max(1, min(5, room / 5))
     let others = parts.reduce(0) {
       $0 + ($1.section == machine.section ? 0 : min($1.lines.count, least))
     }

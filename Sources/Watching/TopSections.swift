@@ -10,7 +10,8 @@ package struct TopSections {
 
   /// From this width on, a fan-out's figures stand beside its name.
   static let wide = 110
-  private static let barCells = 16
+  /// From this width on, there is a bar.
+  private static let withBar = 70
 
   package init(_ snapshot: TopSnapshot, width: Int, now: Int64, paint: Paint) {
     self.snapshot = snapshot
@@ -32,12 +33,12 @@ package struct TopSections {
     name.add(" " + cut(row.streamer, to: isWide ? 12 : 9, padded: isWide), .dim)
     var lines = [name]
     if isWide {
-      lines[0].add(" " + bar(of: row) + " ")
-      lines[0].add(figures(of: row))
+      lines[0].add(" " + bar(of: row, cells: 16) + " ")
+      lines[0].add(figures(of: row, cells: width - lines[0].cells))
     } else {
       var second = ScreenLine("  ")
-      if width >= 70 { second.add(bar(of: row) + " ") }
-      second.add(figures(of: row))
+      if width >= Self.withBar { second.add(bar(of: row, cells: 10) + " ") }
+      second.add(figures(of: row, cells: width - second.cells))
       lines.append(second)
     }
     if !row.why.isEmpty { lines.append(ScreenLine("    " + row.why, .dim)) }
@@ -50,9 +51,9 @@ package struct TopSections {
     return padded ? TextLayout.padded(text, to: cells) : text
   }
 
-  private func bar(of row: FanOutRow) -> String {
+  private func bar(of row: FanOutRow, cells: Int) -> String {
     let fraction = row.total.map { $0 > 0 ? min(1, Double(row.done) / Double($0)) : 1 } ?? 0
-    return ProgressText.bar(max(0, fraction), cells: Self.barCells, unicode: paint.unicode)
+    return ProgressText.bar(max(0, fraction), cells: cells, unicode: paint.unicode)
   }
 
   private func style(of chip: FanOutRow.Chip) -> Style? {
@@ -67,29 +68,33 @@ package struct TopSections {
 
   /// `812,400 of 1,200,000 · 41,000/s · 9 s left · expires in 14 min`; where that is too long, what
   /// matters less is left out.
-  private func figures(of row: FanOutRow) -> String {
+  private func figures(of row: FanOutRow, cells: Int) -> String {
     let done = Figures.grouped(row.done)
     let count = row.total.map { "\(done) of \(Figures.grouped($0))" } ?? "\(done) so far"
-    var words = [count]
+    let choices: [[String?]]
     if row.isFinished {
-      if row.rejected > 0 { words.append("\(Figures.grouped(row.rejected)) rejected") }
-      if row.endedAt > 0 {
-        words.append("ended \(Ages.short(milliseconds: now - row.endedAt)) ago")
-      }
-      return words.joined(separator: paint.dot)
+      let rejected = row.rejected > 0 ? "\(Figures.grouped(row.rejected)) rejected" : nil
+      let ended =
+        row.endedAt > 0 ? "ended \(Ages.short(milliseconds: now - row.endedAt)) ago" : nil
+      choices = [[count, rejected, ended], [count, rejected], [count]]
+    } else {
+      let rate =
+        row.rate.map { Figures.grouped(Int(min($0, 1e15).rounded())) + "/s" } ?? "no rate yet"
+      let left = row.secondsLeft.map { Ages.short(milliseconds: Int64($0) * 1000) + " left" }
+      let expiry = expiry(of: row)
+      choices = [
+        [count, rate, left, expiry], [count, left ?? rate, expiry], [count, expiry],
+        [count, left ?? rate], [count],
+      ]
     }
-    let rate =
-      row.rate.map { Figures.grouped(Int(min($0, 1e15).rounded())) + "/s" } ?? "no rate yet"
-    let left = row.secondsLeft.map { Ages.short(milliseconds: Int64($0) * 1000) + " left" }
-    var expiry: String?
-    if row.expiresAt > 0 {
-      let ahead = row.expiresAt - now
-      expiry = ahead > 0 ? "expires in \(Ages.short(milliseconds: ahead))" : "past its expiry"
-    }
-    let all = [count, rate, left, expiry].compactMap { $0 }.joined(separator: paint.dot)
-    guard width < 60 else { return all }
-    return [count, left ?? rate, expiry.map { $0.replacing("expires in", with: "exp") }]
-      .compactMap { $0 }.joined(separator: paint.dot)
+    let texts = choices.map { $0.compactMap { $0 }.joined(separator: paint.dot) }
+    return texts.first { DisplayWidth.cells($0) <= cells } ?? count
+  }
+
+  private func expiry(of row: FanOutRow) -> String? {
+    guard row.expiresAt > 0 else { return nil }
+    let ahead = row.expiresAt - now
+    return ahead > 0 ? "expires in \(Ages.short(milliseconds: ahead))" : "past its expiry"
   }
 
   // MARK: workers
@@ -174,7 +179,7 @@ package struct TopSections {
       "lag \(Figures.grouped(snapshot.lag))",
       "\(snapshot.workers.count + snapshot.workersLeftOut) workers",
     ]
-    if width < 60 { words = [words[0], words[1]] }
+    if width < 60 { words = ["\(running) go on", words[1]] }
     var line = ScreenLine(words.joined(separator: paint.dot), .bold)
     if let trouble {
       line.add(paint.dot + "data \(Ages.short(milliseconds: age)) old: \(trouble)", .red)
