@@ -261,6 +261,9 @@ let rooms: [Target] = [
       "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Redis", "Telemetry", "Text", "Threads",
     ]),
   room("Topics", ["Ingest", "Kafka", "Keyspace"]),
+  room(
+    "Watching",
+    ["EventLoop", "FanOuts", "Keyspace", "Record", "Redis", "Telemetry", "Terminal", "Text"]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room(
     "Feedback",
@@ -297,7 +300,7 @@ let rooms: [Target] = [
     "InspectionVerbs",
     [
       "Assembly", "Checks", "Emission", "Model", "Preview", "PushSupport", "Render", "Telemetry",
-      "Terminal", "Traces", "VerbSupport", "Versions",
+      "Terminal", "Traces", "VerbSupport", "Versions", "Watching",
     ]),
   room(
     "Conformance",
@@ -574,6 +577,9 @@ let testTargets: [Target] = [
     "DeadLettersTests",
     ["DeadLetters", "Fixtures", "Ingest", "Kafka", "Keyspace", "Model", "Redis", "Threads"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
+  tests(
+    "WatchingTests",
+    ["EventLoop", "FanOuts", "Fixtures", "Keyspace", "Record", "Redis", "Terminal", "Watching"]),
   tests("FanOutsTests", ["FanOuts", "Model", "Record", "Terminal", "Threads"]),
   tests(
     "PreviewTests",

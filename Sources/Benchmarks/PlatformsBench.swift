@@ -18,7 +18,7 @@ struct PlatformsBench: Bench {
   private static let latencyMilliseconds = 60
   private static let streams = 100
   private static let pollInterval = Duration.milliseconds(20)
-  private static let patience = Duration.seconds(60)
+  private static let timeout = Duration.seconds(60)
 
   /// A platform: its simulator, its devices, and the scripts that make it fail.
   private struct Platform {
@@ -160,7 +160,7 @@ struct PlatformsBench: Bench {
     for other in others { try await stack.simulators[other].reset() }
     let emittedAt = try await stack.emit(
       GoLiveEvent(id: "bench-platforms-\(event)", streamer: streamer))
-    let end = processes.loop.now + Self.patience.nanoseconds
+    let end = processes.loop.now + Self.timeout.nanoseconds
     var last: Int64 = 0
     for other in others {
       while true {

@@ -42,8 +42,8 @@ package enum BenchVerb {
       neighbours: what it costs healthy pushes when Apple defers other devices, when the sandbox \
       is closed, and when another push is refused.
 
-      platforms: how much later Apple, FCM or Web Push end when one of the three is silent, refuses \
-      our credentials, or fails every push.
+      platforms: how much later two of Apple, FCM and Web Push end when the third is silent, \
+      refuses our credentials, or fails every push.
 
       fairness: how much an event of 1,000,000 followers delays events of 20 and of 5,000 \
       followers, with an Apple 60 ms away and with one nearby.

@@ -15,6 +15,18 @@ package enum CommandRedis {
     _ settings: Settings, within limit: Duration? = nil,
     _ body: @Sendable (isolated LoopActor, RedisClient) async throws(CommandFailure) -> T
   ) async throws(CommandFailure) -> T {
+    try await lendOnLoop(settings, within: limit) {
+      (actor: isolated LoopActor, _, redis) async throws(CommandFailure) -> T in
+      try await body(actor, redis)
+    }
+  }
+
+  /// As above, for who does several things at a time on the client's loop.
+  package static func lendOnLoop<T: Sendable>(
+    _ settings: Settings, within limit: Duration? = nil,
+    _ body:
+      @Sendable (isolated LoopActor, EventLoop, RedisClient) async throws(CommandFailure) -> T
+  ) async throws(CommandFailure) -> T {
     var made: RedisOptions
     do { made = try Assembly.redisOptions(settings) } catch { throw CommandFailure(error) }
     // Verbs read what they write.
@@ -38,7 +50,7 @@ package enum CommandRedis {
         throw CommandFailure(error)
       }
       watch.end()
-      return try await body(actor, client)
+      return try await body(actor, loop, client)
     }
   }
 }

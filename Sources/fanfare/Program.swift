@@ -42,6 +42,8 @@ let fanfareProgram = Program(
     FeedbackVerb.verb,
     FanOutVerb.verb,
     DLQVerb.verb,
+    TopVerb.verb,
+    TapVerb.verb,
     RenderVerb.verb,
     TemplateVerb.verb,
     TraceVerb.verb,

@@ -4,7 +4,7 @@ enum IdentifierRules {
   /// Who handles ids.
   private static let rooms: Set = [
     "Model", "Ingest", "Expand", "Deliver", "Record", "Pipeline", "Devices", "Tokens", "API",
-    "Traces", "FanOuts", "Feedback", "Dashboard", "DeadLetters",
+    "Traces", "FanOuts", "Feedback", "Dashboard", "DeadLetters", "Watching",
   ]
 
   /// Where a text is a key all the same, and what it is. Each is ASCII by its own rule, or one of
@@ -15,6 +15,8 @@ enum IdentifierRules {
     "Sources/Stages/Record/Reading/Statistics.swift": "codes of errors",
     "Sources/Stages/Record/Reading/FanOutStatus.swift": "names of counters",
     "Sources/Stages/Ingest/OutcomeRecord.swift": "names of counters",
+    "Sources/Stages/Record/Reading/BeatingWorkers.swift": "names of fields",
+    "Sources/Stages/Record/Taps/TapRequest.swift": "names of fields",
     "Sources/Stages/Record/OpenSegments.swift": "names of segments, which are ours",
     "Sources/Stages/Record/Reading/TracedPush.swift": "kinds of records",
     "Sources/Stages/Expand/SelectionSource.swift": "keys of one list's shards",

@@ -19,7 +19,7 @@ struct LayoutRules {
   static let testedElsewhere: [String: String] = [
     "fanfare": "CommandTests run the built command",
     "BackendVerbs": "CommandTests and APITests run api, api-key, emit and fanout",
-    "InspectionVerbs": "CommandTests run check, config, doctor, render and version",
+    "InspectionVerbs": "CommandTests run check, config, doctor, render, tap, top and version",
   ]
 
   static func strangers(atTop names: [String]) -> [Violation] {

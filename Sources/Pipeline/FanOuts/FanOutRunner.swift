@@ -77,10 +77,7 @@ final class FanOutRunner {
       published = count
       lane.log.fanOut("fan-out resumed", event, audience, ["published": .integer(published)])
     case .empty(let figures):
-      lane.counters.add(.eventsWithoutAudience)
-      lane.log.fanOut("fan-out started", event, audience)
-      lane.log.nobodyFollows(event)
-      try await lane.ended(event, figures, rest: .nothing)
+      try await nobodyIsAddressed(by: event, audience, figures)
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
@@ -101,6 +98,16 @@ final class FanOutRunner {
     try await plan(event.waveCount > 1 ? whole.after(published) : whole, published: published)
     try await handOver(event)
     return .done
+  }
+
+  private func nobodyIsAddressed(
+    by event: Event, _ audience: Audience, _ figures: [FanOutFigure],
+    isolation: isolated any Actor = #isolation
+  ) async throws {
+    lane.counters.add(.eventsWithoutAudience)
+    lane.log.fanOut("fan-out started", event, audience)
+    lane.log.nobodyFollows(event)
+    try await lane.ended(event, figures, rest: .nothing)
   }
 
   private func began(_ event: Event, _ audience: Audience, _ now: Int64) {

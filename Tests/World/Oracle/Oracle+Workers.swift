@@ -39,7 +39,7 @@ extension Oracle {
   private var mayBeHeld: Bool {
     faults.all.contains { deed in
       switch deed {
-      case .apple(.refused, _), .apple(.silent, _), .apple(.streams(0), _): true
+      case .apple(.refused, _), .apple(.silent, _), .apple(.streams(0...1), _): true
       case .apple(.goAway(_, let behind), _): behind > 0
       case .apple(.mix(let text), _): text.contains("Provider")
       default: false

@@ -56,8 +56,18 @@ extension RecordStage {
     return known
   }
 
-  /// Their ids, the latest first.
-  func begunLast(atMost limit: Int) async throws(RecordError) -> [String] {
+  /// The hashes of events, in their order; nil for those that Redis does not know, or does not
+  /// show.
+  package func statuses(of events: [String]) async throws(RecordError) -> [FanOutStatus?] {
+    guard !events.isEmpty else { return [] }
+    let replies = try await ask(ofEach: events) { ["HGETALL", $0] }
+    return events.indices.map { index in
+      replies[index].dictionary.flatMap { $0.isEmpty ? nil : FanOutStatus(fields: $0) }
+    }
+  }
+
+  /// The ids of fan-outs, the latest first.
+  package func begunLast(atMost limit: Int) async throws(RecordError) -> [String] {
     let entries = try await execute([
       "XREVRANGE", keyspace.statsFanOuts, "+", "-", "COUNT", String(limit),
     ])

@@ -1,0 +1,155 @@
+import FanOuts
+import Record
+import Terminal
+
+/// A fan-out as a live view shows it.
+package struct FanOutRow: Sendable, Equatable {
+  /// Its state in one word.
+  package enum Chip: String, Sendable, CaseIterable {
+    case running, paused, limited, waiting, incomplete, done, expired, cancelled, unknown
+  }
+
+  package let event: String
+  package let streamer: String
+  package let chip: Chip
+  /// Who paused it, since when and why; what it waits for, or its limit. Empty where the chip says
+  /// it all.
+  package let why: String
+  /// Pushes with an outcome, and about how many there will be; nil while that is not known.
+  package let done: Int
+  package let total: Int?
+  /// Pushes a second over the last 10 s; nil until it was seen twice.
+  package let rate: Double?
+  /// Nil while nothing moves, or nobody knows how much is left.
+  package let secondsLeft: Int?
+  /// Ms since 1970; 0: not known, or not so.
+  package let expiresAt: Int64
+  package let startedAt: Int64
+  package let endedAt: Int64
+  package let accepted: Int
+  package let rejected: Int
+
+  /// - Parameters:
+  ///   - rate: pushes a second that got an outcome; nil: not known yet.
+  ///   - limits: what workers say of limits that hold up pushes.
+  ///   - now: ms since 1970.
+  package init(_ known: KnownFanOut, rate: Double?, limits: [String], now: Int64) {
+    let status = known.status
+    event = known.event
+    streamer = status.streamer
+    let chip = Self.chip(of: status, event: known.event, rate: rate, limits: limits)
+    self.chip = chip
+    let progress = FanOutWatch.progress(of: status)
+    (done, total) = (progress.done, progress.total)
+    let isOver = [.incomplete, .done, .expired, .cancelled].contains(chip)
+    self.rate = isOver ? nil : rate
+    let left = (progress.total ?? 0) - progress.done
+    if let rate, rate > 0, progress.total != nil, !isOver {
+      let seconds = Double(left) / rate
+      secondsLeft = seconds < 1e9 ? Int(seconds.rounded(.up)) : nil
+    } else {
+      secondsLeft = nil
+    }
+    expiresAt = Int64(status.numbers["expires_ms"] ?? 0)
+    startedAt = Int64(status.startedAt)
+    endedAt = Int64(status.doneAt)
+    accepted = status.accepted
+    rejected = status.rejected.values.reduce(0, &+)
+    why = Self.why(chip, status, limits: limits, event: known.event, now: now)
+  }
+
+  /// Nothing more is to come of it.
+  package var isFinished: Bool {
+    switch chip {
+    case .done, .expired, .incomplete, .cancelled: true
+    case .running, .paused, .limited, .waiting, .unknown: false
+    }
+  }
+
+  private static func chip(
+    of status: FanOutStatus, event: String, rate: Double?, limits: [String]
+  ) -> Chip {
+    switch (status.state, status.halt) {
+    case (.running, .paused?), (.incomplete, .paused?): .paused
+    case (_, .cancelled?): .cancelled
+    case (.running, nil):
+      if limit(of: event, limits) != nil {
+        .limited
+      } else if status.waiting > 0, rate == 0 {
+        .waiting
+      } else {
+        .running
+      }
+    case (.done, _): .done
+    case (.expired, _): .expired
+    case (.incomplete, nil): .incomplete
+    case (.unknown, _): .unknown
+    }
+  }
+
+  /// As `PushLimit` calls itself.
+  private static func limit(of event: String, _ limits: [String]) -> String? {
+    limits.first { $0.hasPrefix("event \(event): ") }
+  }
+
+  private static func why(
+    _ chip: Chip, _ status: FanOutStatus, limits: [String], event: String, now: Int64
+  ) -> String {
+    switch chip {
+    case .paused, .cancelled:
+      var words: [String] = []
+      if !status.haltedBy.isEmpty { words.append("by \(status.haltedBy)") }
+      if let at = status.numbers["brake_ms"], at > 0 {
+        words.append("\(Ages.short(milliseconds: now - Int64(at))) ago")
+      }
+      let reason = status.haltReason
+      return words.joined(separator: ", ") + (reason.isEmpty ? "" : ": \(reason)")
+    case .limited: return limit(of: event, limits) ?? ""
+    case .running, .waiting:
+      guard status.waiting > 0 else { return "" }
+      return "\(Figures.grouped(status.waiting)) pushes wait"
+        + (status.obstacle.isEmpty ? "" : ": \(status.obstacle)")
+    case .incomplete:
+      return "\(Figures.grouped(status.deadLettered)) segments are in the dead letters"
+    case .done, .expired, .unknown: return ""
+    }
+  }
+}
+
+// MARK: - Order
+
+extension FanOutRow {
+  /// Ms that it has to spare before it expires; the least is the most at risk. One that does not
+  /// move has none.
+  private func spare(at now: Int64) -> Int64 {
+    let left = expiresAt > 0 ? expiresAt - now : .max / 4
+    if let secondsLeft { return left - Int64(secondsLeft) * 1000 }
+    return rate == 0 && total.map { done < $0 } ?? true ? left - .max / 2 : left
+  }
+
+  /// Those that may expire before they are done come first, then those that have ended, the latest
+  /// first.
+  package static func ordered(_ rows: [FanOutRow], now: Int64) -> [FanOutRow] {
+    rows.sorted { left, right in
+      if left.isFinished != right.isFinished { return right.isFinished }
+      if left.isFinished {
+        return (left.endedAt, left.event) > (right.endedAt, right.event)
+      }
+      return (left.spare(at: now), left.event) < (right.spare(at: now), right.event)
+    }
+  }
+}
+
+/// Times as people say them.
+package enum Ages {
+  /// `9 s`, `14 min`, `3 h`, `2 d`: rounded down.
+  package static func short(milliseconds: Int64) -> String {
+    let seconds = max(0, milliseconds) / 1000
+    return switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7200: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3600) h"
+    default: "\(seconds / 86_400) d"
+    }
+  }
+}
