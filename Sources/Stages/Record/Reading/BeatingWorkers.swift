@@ -13,19 +13,21 @@ package struct WorkerBeat: Sendable, Equatable {
 }
 
 extension RecordStage {
-  /// The workers that have beaten within `Keyspace.workerLifetimeSeconds`, the latest first, and
-  /// how many there are in all.
+  /// The workers on the list `ff:workers`, who beat last first, and how many there are in all.
   package func beatingWorkers(
     atMost limit: Int
   ) async throws(RecordError) -> (workers: [WorkerBeat], all: Int) {
-    let reply = try await execute(["ZRANGE", keyspace.workers, "0", "1023", "REV"])
-    let ids = (0..<min(limit, reply.count)).compactMap { reply[$0].text }
-      .filter { Keyspace.isIdentifier($0) }
-    guard !ids.isEmpty else { return ([], reply.count) }
+    let reply = try await execute(["HGETALL", keyspace.workers])
+    let beats = (0..<reply.count / 2).compactMap { index in
+      reply[2 * index].text.map { (id: $0, at: reply[2 * index + 1].decimal ?? 0) }
+    }
+    let ids = beats.filter { Keyspace.isIdentifier($0.id) }
+      .sorted { ($1.at, $0.id) < ($0.at, $1.id) }.prefix(limit).map(\.id)
+    guard !ids.isEmpty else { return ([], beats.count) }
     let replies = try await checkedReplies(to: ids.map { ["HGETALL", keyspace.worker(id: $0)] })
     return (
       ids.indices.map { WorkerBeat(id: ids[$0], fields: replies[$0].dictionary ?? [:]) },
-      reply.count
+      beats.count
     )
   }
 }
