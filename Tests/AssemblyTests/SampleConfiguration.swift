@@ -47,7 +47,7 @@ enum SampleConfiguration {
     traces:
       { endpoint: "https://collector.example/v1/traces", sample: 3%, headers: "x-key=k%20v",
         ca_file: traces.pem, attributes: { deployment.environment.name: stage } }
-    templates: { directory: ., unknown_wait: 47s }
+    templates: { directory: ., unknown_wait: 47s, reload_interval: 48s }
     apns:
       production:
         { host: production.example, port: 2001, interface: binary, broadcast_host: b.example,
@@ -90,6 +90,7 @@ enum SampleConfiguration {
     events:
       default_expires_in: 27s
       maximum_expires_in: 28h
+      maximum_send_ahead: 29h
       cooldown: 30s
       trace: all
       trace_maximum: 40

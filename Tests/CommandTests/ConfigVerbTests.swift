@@ -31,7 +31,7 @@ import Testing
     let topics = try Command.run("config", "show", "kafka.topics", "--json")
     let object = try #require(try JSONValue.parse(Array(topics.text.utf8)).object)
     let settings = try #require(object["settings"]?.array).compactMap(\.object)
-    #expect(settings.count == 6)
+    #expect(settings.count == 7)
     #expect(settings.allSatisfy { $0["key"]?.string?.hasPrefix("kafka.topics.") == true })
     #expect(settings.first?["value"]?.string == "notify-followers")
     let from = try #require(settings.first?["from"]?.array?.first?.object)
