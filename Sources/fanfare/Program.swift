@@ -43,6 +43,7 @@ let fanfareProgram = Program(
     RenderVerb.verb,
     TraceVerb.verb,
     CheckVerb.verb,
+    DevVerb.verb,
     DemoVerb.verb,
     BenchVerb.verb,
     VersionVerb.verb(version: Fanfare.version),
