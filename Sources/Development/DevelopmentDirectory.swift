@@ -42,7 +42,7 @@ package final class DevelopmentDirectory: Sendable {
     lock = try Self.lock(directory.file(Self.mark))
     try ports.check()
     for name in ScratchDirectory.names(in: directory.path) where name != Self.mark {
-      let isOfOneRun = name.hasSuffix(".out") || name.hasSuffix(".log")
+      let isOfOneRun = [".out", ".log", ".ready"].contains { name.hasSuffix($0) }
       if startsAnew || isOfOneRun { ScratchDirectory.removeTree(directory.file(name)) }
     }
     try copyTemplate(from: shipped)
@@ -58,7 +58,8 @@ package final class DevelopmentDirectory: Sendable {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)
       throw LocalRunError(
-        .unavailable, "another `fanfare dev` runs in this directory: end it, or name another "
+        .unavailable,
+        "another `fanfare dev` runs in this directory: end it, or name another "
           + "directory with --directory and other ports with --port")
     }
     return descriptor
@@ -67,6 +68,7 @@ package final class DevelopmentDirectory: Sendable {
   package var templateFile: String { directory.file("\(Self.templates)/\(Self.template)") }
   package var templateDirectory: String { directory.file(Self.templates) }
   package var keyFile: String { directory.file(Self.apiKey) }
+  var workerReadyFile: String { directory.file("worker.ready") }
 
   /// A template that is there stays as somebody has edited it.
   private func copyTemplate(from shipped: String) throws(LocalRunError) {

@@ -6,7 +6,6 @@ package struct DevelopmentPorts: Sendable, Equatable {
   /// IANA has given 8460 to 8465 to nobody, no server that we know takes them by default, and Linux
   /// gives none below 32,768 to outgoing connections.
   package static let usualBase = 8_460
-  /// Its own: Redis' bus, say, needs none.
   package static let count = 6
 
   package let base: Int
@@ -26,7 +25,7 @@ package struct DevelopmentPorts: Sendable, Equatable {
 
   package var named: [(name: String, port: Int)] {
     [
-      ("API", api), ("Redis", redis), ("Kafka", kafka), ("Apple's simulator", apple),
+      ("the API", api), ("Redis", redis), ("Kafka", kafka), ("Apple's simulator", apple),
       ("Android's simulator", android), ("the browsers' simulator", browsers),
     ]
   }

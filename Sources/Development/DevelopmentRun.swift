@@ -123,7 +123,9 @@ package final class DevelopmentRun {
     _ wish: DevelopmentKeys.Wish, _ stack: DevelopmentStack
   ) async throws(LocalRunError) {
     switch wish {
-    case .sendExample: try await sendExample(stack)
+    case .sendExample:
+      try await sendExample(stack)
+      if !stack.isWorkerReady { screen.say("Sent. The worker begins in a few seconds.") }
     case .showDashboard: screen.say(DevelopmentWords.dashboard(stack))
     case .toggleLog: log = log == nil ? LogTail(stack.worker.logFile) : nil
     case .stop: break

@@ -38,9 +38,12 @@ package final class DevelopmentStack {
   package var url: String { "http://127.0.0.1:\(ports.api)" }
   package var configuration: String { stack.configuration }
   package var templateFile: String { directory.templateFile }
+  var isWorkerReady: Bool { ScratchDirectory.exists(directory.workerReadyFile) }
   package var keyFile: String { directory.keyFile }
 
-  /// Starts everything, and writes the example's audience where there is none.
+  /// Starts everything, and writes the example's audience where there is none. The group gives the
+  /// worker its partitions some seconds later (the embedded broker waits for others to join, as
+  /// Kafka does); until then events wait in Kafka.
   /// - Parameters:
   ///   - settings: of the worker and the API, `key=value`, over those of the configuration.
   ///   - now: ms since 1970.
@@ -63,8 +66,10 @@ package final class DevelopmentStack {
       let flags = settings.flatMap { ["--set", $0] }
       let api = try processes.start(
         "api", [Executable.own, "api", "--config", stack.configuration] + flags)
+      let worker = try LocalServers.startWorker(
+        processes, configuration: stack.configuration,
+        options: ["--ready-file", directory.workerReadyFile] + flags)
       try await seed(stack, user, now: now)
-      let worker = try await stack.startColdWorker(options: flags)
       try await processes.wait("the API did not listen", within: startTimeout, blaming: api) {
         LocalPort.isListening(ports.api) ? () : nil
       }

@@ -47,6 +47,7 @@ enum DevelopmentWords {
       "directory": .text(stack.directory.directory.path),
       "configuration": .text(stack.configuration), "template": .text(stack.templateFile),
       "url": .text(stack.url), "key_file": .text(stack.keyFile),
+      "worker_process": .integer(Int(stack.worker.processID)),
       "redis_port": .integer(ports.redis), "kafka_port": .integer(ports.kafka),
       "apns_port": .integer(ports.apple), "fcm_port": .integer(ports.android),
       "webpush_port": .integer(ports.browsers),

@@ -146,7 +146,8 @@ package final class LocalStack {
   /// shards and no followers: librdkafka takes a second to read its first record of a topic, and
   /// another to write it.
   package func startWorker() async throws(LocalRunError) {
-    try await startColdWorker()
+    let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
+    workers.append(try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1
     try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {
       AudienceRow(user: "\($0)", profile: [], bindings: [], boundAt: 0)
@@ -154,19 +155,6 @@ package final class LocalStack {
     let event = GoLiveEvent(id: "warm-up-\(workersStarted)", streamer: "nobody")
     _ = try await emit(event)
     _ = try await settled(event)
-  }
-
-  /// Returns when the group has given it its partitions.
-  /// - Parameter options: of `fanfare worker`, beside its configuration.
-  @discardableResult
-  package func startColdWorker(
-    options: [String] = []
-  ) async throws(LocalRunError) -> RunProcess {
-    let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
-    let worker = try await LocalServers.worker(
-      processes, configuration: configuration, id: id, options: options)
-    workers.append(worker)
-    return worker
   }
 
   /// Starts more beside those that run, until there are as many; each has partitions then.

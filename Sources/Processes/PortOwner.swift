@@ -1,4 +1,5 @@
 import Glibc
+import Terminal
 
 /// Who listens on a TCP port of this machine, as far as /proc shows it to this user.
 package enum PortOwner {
@@ -7,7 +8,7 @@ package enum PortOwner {
   /// The state of a socket that listens.
   private static let listening = "0A"
 
-  /// `redis-server (process 812)`; nil where nobody listens, or a process of another user does.
+  /// `python3 server.py (process 812)`; nil where nobody listens, or a process of another user does.
   package static func name(of port: Int) -> String? {
     let sockets = Set(
       ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { file in
@@ -20,8 +21,11 @@ package enum PortOwner {
         sockets.contains(target(ofLink: "\(descriptors)/\($0)"))
       }
       guard holds else { continue }
-      let name = ScratchDirectory.read("/proc/\(process)/comm", maximumBytes: 64) ?? ""
-      return "\(name.filter { $0 != "\n" }) (process \(process))"
+      let words = (ScratchDirectory.read("/proc/\(process)/cmdline", maximumBytes: 256) ?? "")
+        .split(separator: "\0").prefix(2)
+      let program = words.first?.split(separator: "/").last.map(String.init) ?? "a process"
+      let name = ([program] + words.dropFirst().map(String.init)).joined(separator: " ")
+      return "\(TextLayout.printable(name)) (process \(process))"
     }
     return nil
   }

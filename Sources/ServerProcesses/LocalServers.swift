@@ -89,22 +89,26 @@ package enum LocalServers {
       loop: processes.loop)
   }
 
-  /// Waits for the group to have given the worker its partitions.
-  /// - Parameters:
-  ///   - id: of its own where there are several.
-  ///   - options: of `fanfare worker`, beside its configuration.
-  package static func worker(
+  /// Does not wait for it.
+  /// - Parameter options: of `fanfare worker`, beside its configuration.
+  package static func startWorker(
     _ processes: ChildProcesses, configuration: String, id: String = "worker",
     options: [String] = []
+  ) throws(LocalRunError) -> RunProcess {
+    try processes.start(
+      id,
+      [Executable.own, "worker", "--config", configuration, "--set", "worker.id=\(id)"] + options)
+  }
+
+  /// Waits for the group to have given the worker its partitions.
+  /// - Parameter id: of its own where there are several.
+  package static func worker(
+    _ processes: ChildProcesses, configuration: String, id: String = "worker"
   ) async throws(LocalRunError) -> RunProcess {
     let ready = processes.directory.file("\(id).ready")
     ScratchDirectory.removeFile(ready)
-    let process = try processes.start(
-      id,
-      [
-        Executable.own, "worker", "--config", configuration, "--ready-file", ready,
-        "--set", "worker.id=\(id)",
-      ] + options)
+    let process = try startWorker(
+      processes, configuration: configuration, id: id, options: ["--ready-file", ready])
     return try await processes.wait(
       "the worker was not ready", within: startTimeout, blaming: process
     ) { ScratchDirectory.exists(ready) ? process : nil }
