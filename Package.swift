@@ -454,7 +454,7 @@ let testTargets: [Target] = [
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(
     "LocalStackTests", ["Checkout", "Ingest", "Kafka", "LocalStack", "Processes"]),
-  tests("DevelopmentTests", ["Development", "JSON", "Processes", "Record", "Terminal"]),
+  tests("DevelopmentTests", ["Development", "JSON", "Processes", "Record"]),
   tests(
     "DemoTests",
     ["Demo", "Devices", "LocalStack", "Record", "ServerProcesses", "Terminal", "Threads"]),

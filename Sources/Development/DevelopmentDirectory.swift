@@ -1,5 +1,4 @@
 import Glibc
-import LocalStack
 import Processes
 import ServerProcesses
 
@@ -24,13 +23,13 @@ package final class DevelopmentDirectory: Sendable {
   /// Makes it where it is not there.
   /// - Parameters:
   ///   - ports: of the stack, looked at before anything is changed.
-  ///   - startsAnew: removes what an earlier run has left, templates too. A directory that is not
+  ///   - isFresh: removes what an earlier run has left, templates too. A directory that is not
   ///     ours stays as it is.
   ///   - shipped: the directory of the template that is copied.
   /// - Throws: `.configuration` for a directory with files of somebody else's, `.unavailable` for
   ///   one that another process has, and for ports that are taken.
   package init(
-    _ path: String, _ ports: DevelopmentPorts, startsAnew: Bool, shipped: String
+    _ path: String, _ ports: DevelopmentPorts, isFresh: Bool, shipped: String
   ) throws(LocalRunError) {
     let names = ScratchDirectory.names(in: path)
     guard names.isEmpty || names.contains(Self.mark) else {
@@ -43,7 +42,7 @@ package final class DevelopmentDirectory: Sendable {
     try ports.check()
     for name in ScratchDirectory.names(in: directory.path) where name != Self.mark {
       let isOfOneRun = [".out", ".log", ".ready"].contains { name.hasSuffix($0) }
-      if startsAnew || isOfOneRun { ScratchDirectory.removeTree(directory.file(name)) }
+      if isFresh || isOfOneRun { ScratchDirectory.removeTree(directory.file(name)) }
     }
     try copyTemplate(from: shipped)
   }

@@ -19,7 +19,7 @@ struct ExampleUser {
   static let name = "ken"
   /// Of the browsers' simulator, which makes subscriptions out of it.
   static let seed: UInt64 = 1
-  /// Far behind those of the invented followers. It is Mozilla's: the example is not Google's alone.
+  /// Far behind those of the invented followers. It is Mozilla's, not Google's.
   private static let browserNumber = 1_000_001
 
   let devices: [Device]

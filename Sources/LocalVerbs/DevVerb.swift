@@ -10,7 +10,7 @@ package enum DevVerb {
     "directory", .path, default: ".fanfare-dev", value: "DIR",
     help: "The directory for all its files; it stays, with the data, until the next run")
   private static let fresh = Option(
-    flag: "fresh", help: "Begin anew: remove what an earlier run has left there, also the template")
+    flag: "fresh", help: "Remove first what an earlier run has left there, also the template")
   private static let port = Option(
     "port", .integer(in: 1...DevelopmentPorts.maximumBase), default: DevelopmentPorts.usualBase,
     help:
@@ -33,9 +33,9 @@ package enum DevVerb {
     discussion: """
       Starts a redis-server, an embedded Kafka broker, simulators of Apple's push service, of \
       Firebase Cloud Messaging and of the browsers' push services, a worker, and the API with its \
-      dashboard. They use ports 8460 to 8465 of 127.0.0.1, in the order that --port names. User ken \
-      has an Apple device, an Android device and a browser; he and 200 invented users follow the \
-      streamer s42.
+      dashboard. They use ports 8460 to 8465 of 127.0.0.1, in the order that --port names. User \
+      ken has an Apple device, an Android device and a browser; he and 200 invented users follow \
+      the streamer s42.
 
       The directory gets fanfare.yaml, with which all other commands work (--config, or \
       FANFARE_CONFIG), an API key that may do everything, and templates/go-live.yaml for you to \
@@ -50,7 +50,7 @@ package enum DevVerb {
     options: [directory, fresh, port, emit, templates, set, json],
     examples: [
       .init("fanfare dev", "Start everything in .fanfare-dev"),
-      .init("fanfare dev --fresh --emit", "Begin anew, and send the example event at once"),
+      .init("fanfare dev --fresh --emit", "Begin without earlier data, and send the example event"),
       .init("fanfare dev --directory /tmp/other --port 8560", "Run a second one beside the first"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
@@ -66,7 +66,7 @@ package enum DevVerb {
     let isInteractive = output.capabilities.isTerminal && !invocation[json]
     return try await CommandFailure.from { () async throws(LocalRunError) in
       let place = try DevelopmentDirectory(
-        invocation[directory], ports, startsAnew: invocation[fresh],
+        invocation[directory], ports, isFresh: invocation[fresh],
         shipped: try TemplateDirectory.find(invocation[templates]))
       let keyInput = isInteractive ? KeyInput() : nil
       defer { keyInput?.end() }

@@ -8,7 +8,8 @@ package enum PortOwner {
   /// The state of a socket that listens.
   private static let listening = "0A"
 
-  /// `python3 server.py (process 812)`; nil where nobody listens, or a process of another user does.
+  /// `python3 server.py (process 812)`; nil where nobody listens, or a process of
+  /// another user.
   package static func name(of port: Int) -> String? {
     let sockets = Set(
       ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { file in

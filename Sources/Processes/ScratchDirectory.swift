@@ -2,8 +2,8 @@ import Glibc
 import Terminal
 import Threads
 
-/// A directory of a run's own, readable by its owner only: under `TMPDIR`, and removed with all that
-/// is in it when the object goes, unless it was kept; or one that stays.
+/// A directory of a run's own, readable by its owner only: under `TMPDIR`, and removed with all
+/// that is in it when the object goes, unless it was kept; or one that stays.
 package final class ScratchDirectory: Sendable {
   package let path: String
   private let isKept = ThreadLock(false)

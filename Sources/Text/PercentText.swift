@@ -27,8 +27,8 @@ package enum PercentText {
     return decoded
   }
 
-  /// A value as the query of an address takes it: all is escaped but what RFC 3986 calls unreserved,
-  /// colons and slashes.
+  /// A value as the query of an address takes it: all is escaped but what RFC 3986 calls
+  /// unreserved, colons and slashes.
   package static func encoded(_ text: String) -> String {
     var encoded: [UInt8] = []
     for byte in text.utf8 {

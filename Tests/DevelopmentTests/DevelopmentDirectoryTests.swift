@@ -16,13 +16,13 @@ import Testing
   private var path: String { parent.file("dev") }
 
   /// Of ports that are looked for here, and that nobody else gets meanwhile.
-  private func open(startsAnew: Bool = false) throws -> DevelopmentDirectory {
+  private func open(isFresh: Bool = false) throws -> DevelopmentDirectory {
     var base = try LocalPort.findFree()
     while !(base..<base + DevelopmentPorts.count).allSatisfy(LocalPort.canBeListenedOn) {
       base = try LocalPort.findFree()
     }
     return try DevelopmentDirectory(
-      path, DevelopmentPorts(base: base), startsAnew: startsAnew, shipped: shipped.path)
+      path, DevelopmentPorts(base: base), isFresh: isFresh, shipped: shipped.path)
   }
 
   private func template() throws -> String? {
@@ -53,13 +53,13 @@ import Testing
         == ["api-keys", DevelopmentDirectory.mark, "templates"])
   }
 
-  @Test func whoBeginsAnewHasTheShippedTemplateAndNoData() throws {
+  @Test func aFreshStartHasTheShippedTemplateAndNoData() throws {
     do {
       let first = try open()
       try first.directory.write("edited\n", to: "templates/go-live.yaml")
       try first.directory.write("x", to: "api-keys")
     }
-    let second = try open(startsAnew: true)
+    let second = try open(isFresh: true)
     #expect(try template() == "shipped\n")
     #expect(
       ScratchDirectory.names(in: second.directory.path)
@@ -67,10 +67,10 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func aDirectoryOfSomethingElseStaysAsItIs(startsAnew: Bool) throws {
+  func aDirectoryOfSomethingElseStaysAsItIs(isFresh: Bool) throws {
     _ = try parent.makeDirectory("dev")
     try parent.write("precious", to: "dev/notes")
-    let error = #expect(throws: LocalRunError.self) { try open(startsAnew: startsAnew) }
+    let error = #expect(throws: LocalRunError.self) { try open(isFresh: isFresh) }
     #expect(error?.kind == .configuration)
     #expect(ScratchDirectory.names(in: path) == ["notes"])
   }
@@ -78,7 +78,7 @@ import Testing
   @Test func oneProcessHasItAtATime() throws {
     let first = try open()
     try first.directory.write("x", to: "worker.log")
-    let error = #expect(throws: LocalRunError.self) { try open(startsAnew: true) }
+    let error = #expect(throws: LocalRunError.self) { try open(isFresh: true) }
     #expect(error?.kind == .unavailable && error?.message.contains("--directory") == true)
     #expect(ScratchDirectory.names(in: path).contains("worker.log"))
     withExtendedLifetime(first) {}

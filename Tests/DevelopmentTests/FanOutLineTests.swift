@@ -38,7 +38,7 @@ import Testing
       "e1",
       [
         "state": "done", "pushes": "1203", "accepted": "1200", "rejected:Gone": "3",
-        "started": "1000", "done": "1012",
+        "started_ms": "1000", "done_ms": "1012",
       ])
     let got = [try push("iPhone", #"{"alert":{"title":"A","body":"B"}}"#)]
     #expect(
