@@ -103,11 +103,18 @@ import Testing
     let process = try start(into: "out")
     let ready = try line(0, of: "out")
     let worker = try #require(ready["worker_process"]?.integer)
+    let log = "\(directory)/worker.log"
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ScratchDirectory.read(log)?.contains("worker started") != true,
+      ContinuousClock.now < deadline
+    {
+      _ = poll(nil, 0, 20)
+    }
     #expect(kill(pid_t(worker), SIGKILL) == 0)
     #expect(process.waitForExit() == 1)
     let said = try #require(ScratchDirectory.read(parent.file("out.errors")))
     #expect(said.contains("worker ended with signal 9"), "\(said)")
-    #expect(said.contains("worker.log:\n"), "\(said)")
+    #expect(said.contains("worker.log:\n") && said.contains("worker started"), "\(said)")
     expectFreePorts()
   }
 
