@@ -233,6 +233,12 @@ let rooms: [Target] = [
       "WebPushSimulator",
     ]),
   room(
+    "Development",
+    [
+      "Devices", "EventLoop", "JSON", "LocalStack", "Model", "Processes", "Record",
+      "ServerProcesses", "Subscriptions", "Terminal", "Text", "TLS", "WebPushSimulator",
+    ]),
+  room(
     "Assembly",
     [
       "APNs",
@@ -311,9 +317,9 @@ let rooms: [Target] = [
   room(
     "LocalVerbs",
     [
-      "APNsSimulator", "Benchmarks", "Conformance", "Demo", "FCMSimulator", "LocalStack",
-      "Processes", "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal", "VerbSupport",
-      "WebPushSimulator",
+      "APNsSimulator", "Benchmarks", "Conformance", "Demo", "Development", "FCMSimulator",
+      "LocalStack", "Processes", "ServerProcesses", "SimulatorSupport", "Telemetry", "Terminal",
+      "VerbSupport", "WebPushSimulator",
     ]),
 ]
 
@@ -472,6 +478,7 @@ let testTargets: [Target] = [
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(
     "LocalStackTests", ["Checkout", "Ingest", "Kafka", "LocalStack", "Processes"]),
+  tests("DevelopmentTests", ["Development", "JSON", "Processes", "Record"]),
   tests(
     "DemoTests",
     ["Demo", "Devices", "LocalStack", "Record", "ServerProcesses", "Terminal", "Threads"]),

@@ -33,7 +33,8 @@ package final class LocalStack {
   package let bootstrapServers: String
   private let record: RecordStage
   private let producer: KafkaProducer
-  private let configuration: String
+  /// The path of the worker's configuration.
+  package let configuration: String
   /// The first is the one whose CPU and memory are asked for.
   private var workers: [RunProcess] = []
   private var workersStarted = 0
@@ -41,7 +42,7 @@ package final class LocalStack {
   private init(
     processes: ChildProcesses, redisOptions: RedisOptions, redisProcesses: [Int32],
     bootstrapServers: String, platforms: [LocalPlatform], simulators: [SimulatorProcess],
-    templates: String, lanes: Int
+    templates: String, lanes: Int, more: String
   ) throws(LocalRunError) {
     self.processes = processes
     self.redisOptions = redisOptions
@@ -54,7 +55,7 @@ package final class LocalStack {
     }
     let file = WorkerFile(
       bootstrapServers: bootstrapServers, redis: redisOptions, platforms: sections,
-      templates: templates, lanes: lanes)
+      templates: templates, lanes: lanes, more: more)
     configuration = try processes.directory.write(file.text, to: "fanfare.yaml")
     redis = RedisClient(options: redisOptions, loop: processes.loop, log: { _ in })
     record = RecordStage(redis: redis, keyspace: keyspace)
@@ -75,10 +76,11 @@ package final class LocalStack {
   ///   - platforms: those that the worker sends to, each with a simulator of its own.
   ///   - kafka: in place of an embedded broker; nobody else may use its topics.
   ///   - cluster: in place of a redis-server.
+  ///   - place: where the servers are; nil: on free ports, and Redis keeps nothing.
   package static func start(
     _ processes: ChildProcesses, templates: String, lanes: Int,
     platforms: [LocalPlatform] = [.apns()], kafka: RealKafka? = nil,
-    cluster: RedisClusterProcess? = nil
+    cluster: RedisClusterProcess? = nil, place: Place? = nil
   ) async throws(LocalRunError) -> LocalStack {
     var options = RedisOptions(commandTimeout: .seconds(30))
     var servers: [Int32] = []
@@ -86,7 +88,8 @@ package final class LocalStack {
       options.clusterNodes = cluster.endpoints
       servers = cluster.masters.compactMap(\.processID)
     } else {
-      let redis = try await LocalServers.redis(processes)
+      let redis = try await LocalServers.redis(
+        processes, fixed: place.map { ($0.redisPort, $0.redisDirectory) })
       options.port = redis.port
       servers = [redis.process.processID]
     }
@@ -95,7 +98,7 @@ package final class LocalStack {
       try makeTopics(kafka)
       broker = kafka.bootstrapServers
     } else {
-      broker = try await LocalServers.broker(processes)
+      broker = try await LocalServers.broker(processes, port: place?.kafkaPort ?? 0)
     }
     var simulators: [SimulatorProcess] = []
     for platform in platforms {
@@ -106,7 +109,7 @@ package final class LocalStack {
     let stack = try LocalStack(
       processes: processes, redisOptions: options, redisProcesses: servers,
       bootstrapServers: broker, platforms: platforms, simulators: simulators,
-      templates: templates, lanes: lanes)
+      templates: templates, lanes: lanes, more: place?.sections ?? "")
     try await stack.warmUp()
     return stack
   }
@@ -234,6 +237,24 @@ package final class LocalStack {
             + (settled ?? "the worker has not opened it"))
       }
       await processes.loop.wait(Self.pollInterval)
+    }
+  }
+
+  /// The fan-outs that began last, the latest first.
+  package func recentFanOuts(atMost limit: Int) async throws(LocalRunError) -> [KnownFanOut] {
+    do {
+      return try await record.recentFanOuts(atMost: limit)
+    } catch {
+      throw LocalRunError(.unavailable, "\(error)")
+    }
+  }
+
+  /// Whether the streamer has followers that `seed` wrote, or a verb.
+  package func hasFollowers(_ streamer: String) async throws(LocalRunError) -> Bool {
+    do {
+      return try await AudienceSharding(redis: redis, keyspace: keyspace).hasShards(streamer)
+    } catch {
+      throw LocalRunError(.unavailable, "\(error)")
     }
   }
 

@@ -12,6 +12,8 @@ package struct WorkerFile {
   package let templates: String
   /// 0: one for each core.
   package let lanes: Int
+  /// Further sections, each with a line break at its end.
+  var more = ""
 
   /// A real broker answers a waiting fetch as soon as there is something to read. The embedded one
   /// looks again only when the wait is over, so the wait must be short for an event to be read at
@@ -42,7 +44,7 @@ package struct WorkerFile {
       lanes:
         count: \(lanes)
         drain_timeout: \(Self.drainTimeout)
-
+      \(more)
       """
   }
 }

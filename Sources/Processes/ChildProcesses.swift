@@ -96,7 +96,15 @@ package final class ChildProcesses {
   }
 
   /// Ends every child: politely first, by force after `grace`. Not disturbed by signals.
-  package func stopAll() async {
+  /// - Parameter first: those that end before the others, which they need.
+  package func stopAll(first: [RunProcess] = []) async {
+    await end(first)
+    await end(children)
+    children = []
+  }
+
+  private func end(_ children: [RunProcess]) async {
+    var areGone: Bool { children.allSatisfy { !$0.isRunning } }
     for child in children { child.signal(SIGTERM) }
     let deadline = loop.clock + Self.grace.nanoseconds
     while !areGone, loop.clock < deadline {
@@ -104,11 +112,6 @@ package final class ChildProcesses {
     }
     for child in children { child.signal(SIGKILL) }
     while !areGone { await loop.wait(Self.pollInterval) }
-    children = []
-  }
-
-  private var areGone: Bool {
-    children.allSatisfy { !$0.isRunning }
   }
 
   private func failure(of process: RunProcess, _ ending: ChildProcess.Ending) -> LocalRunError {
@@ -117,8 +120,12 @@ package final class ChildProcesses {
   }
 
   private func lastLogLines(_ process: RunProcess) -> [String] {
-    let lines = ScratchDirectory.lastLines(Self.shownLogLines, of: process.logFile)
-    return lines.isEmpty ? [] : ["The last lines of \(process.logFile):"] + lines.map { "  \($0)" }
+    // Some programs, such as redis-server, write their log to standard output.
+    for file in [process.logFile, process.outputFile] {
+      let lines = ScratchDirectory.lastLines(Self.shownLogLines, of: file)
+      if !lines.isEmpty { return ["The last lines of \(file):"] + lines.map { "  \($0)" } }
+    }
+    return []
   }
 }
 

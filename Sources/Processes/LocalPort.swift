@@ -16,6 +16,15 @@ package enum LocalPort {
     withSocket(port) { connect($0, $1, $2) == 0 }
   }
 
+  /// Whether a server can listen on a port now, as servers do (SO_REUSEADDR): connections of
+  /// earlier servers may still be ending.
+  package static func canBeListenedOn(_ port: Int) -> Bool {
+    guard let descriptor = makeSocket() else { return false }
+    defer { close(descriptor) }
+    ReservedPort.share(descriptor)
+    return withAddress(of: port) { bind(descriptor, $0, $1) == 0 && listen(descriptor, 1) == 0 }
+  }
+
   /// Whether nobody has the port, not even reserved.
   static func isFree(_ port: Int) -> Bool { withSocket(port) { bind($0, $1, $2) == 0 } }
 
@@ -74,6 +83,10 @@ package final class ReservedPort: Sendable {
   package init() throws(LocalRunError) {
     (descriptor, number) = try LocalPort.bindFree()
     // Only now: a socket that may share its port could have taken one that another reserves.
+    Self.share(descriptor)
+  }
+
+  fileprivate static func share(_ descriptor: Int32) {
     var isShared: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
   }

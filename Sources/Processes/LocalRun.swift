@@ -1,7 +1,7 @@
 import EventLoop
 
-/// A run with child processes and a directory of its own, which leaves neither behind, however it
-/// ends.
+/// A run with child processes and a directory of its own. It leaves no process behind, however it
+/// ends, and no directory that it has made.
 package enum LocalRun {
   /// - Parameters:
   ///   - name: what the directory's name begins with.
@@ -16,7 +16,15 @@ package enum LocalRun {
     let directory = try ScratchDirectory(name)
     if keepDirectory != nil { directory.keep() }
     defer { keepDirectory?(directory.path) }
-    return try await EventLoop.temporary("local-run") {
+    return try await run(in: directory, isInterrupted: isInterrupted, body)
+  }
+
+  /// As above, in a directory that is there.
+  package static func run<Result: Sendable>(
+    in directory: ScratchDirectory, isInterrupted: @escaping @Sendable () -> Bool,
+    _ body: @escaping @Sendable (ChildProcesses) async throws(LocalRunError) -> Result
+  ) async throws(LocalRunError) -> Result {
+    try await EventLoop.temporary("local-run") {
       (_: isolated LoopActor, loop: EventLoop) async throws(LocalRunError) -> Result in
       let processes = ChildProcesses(loop: loop, directory: directory, isInterrupted: isInterrupted)
       do throws(LocalRunError) {

@@ -2,8 +2,8 @@ import Glibc
 import Terminal
 import Threads
 
-/// A directory of a run's own under `TMPDIR`, readable by its owner only; removed with all that is
-/// in it when the object goes, unless it was kept.
+/// A directory of a run's own, readable by its owner only: under `TMPDIR`, and removed with all
+/// that is in it when the object goes, unless it was kept; or one that stays.
 package final class ScratchDirectory: Sendable {
   package let path: String
   private let isKept = ThreadLock(false)
@@ -19,6 +19,13 @@ package final class ScratchDirectory: Sendable {
           + "name another one with TMPDIR")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// A directory that stays, made if it is not there. Its path is absolute afterwards.
+  package init(staying path: String) throws(LocalRunError) {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw Self.cannotWrite(path) }
+    self.path = Executable.absolute(path)
+    keep()
   }
 
   deinit { if !isKept.withLock({ $0 }) { Self.removeTree(path) } }
@@ -57,6 +64,17 @@ package final class ScratchDirectory: Sendable {
     return path
   }
 
+  /// As `write`, for a file that its owner alone may read from the first byte on.
+  package func writeSecret(_ text: String, to name: String) throws(LocalRunError) {
+    let path = file(name)
+    // A file that is there keeps its mode.
+    unlink(path)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Self.cannotWrite(path) }
+    close(descriptor)
+    try write(text, to: name)
+  }
+
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   package static func removeFile(_ path: String) { unlink(path) }
@@ -82,23 +100,24 @@ package final class ScratchDirectory: Sendable {
     return lines.suffix(count).map(String.init)
   }
 
-  /// Links are removed, not followed.
-  private static func removeTree(_ path: String) {
-    if let directory = opendir(path) {
-      while let entry = readdir(directory) {
-        let type = entry.pointee.d_type
-        let name = withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        if name == "." || name == ".." { continue }
-        if type == UInt8(DT_DIR) {
-          removeTree("\(path)/\(name)")
-        } else {
-          unlink("\(path)/\(name)")
-        }
+  /// The names in a directory, in order; empty where there is none.
+  package static func names(in path: String) -> [String] {
+    guard let directory = opendir(path) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      closedir(directory)
+      if name != ".", name != ".." { names.append(name) }
     }
+    return names.sorted()
+  }
+
+  /// Removes a file, or a directory with all that is in it. Links are removed, not followed.
+  package static func removeTree(_ path: String) {
+    guard unlink(path) != 0, errno == EISDIR || errno == EPERM else { return }
+    for name in names(in: path) { removeTree("\(path)/\(name)") }
     rmdir(path)
   }
 

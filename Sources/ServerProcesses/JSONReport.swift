@@ -6,7 +6,7 @@ package struct JSONReport: Sendable {
   /// A page of a simulator's ledger has some 10 MiB, and a value for each few bytes.
   private static let maximumBytes = 64 << 20
   package let source: String
-  private let object: JSONObject
+  let object: JSONObject
 
   package init(_ bytes: [UInt8], of source: String) throws(LocalRunError) {
     self.source = source

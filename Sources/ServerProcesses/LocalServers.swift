@@ -2,7 +2,8 @@ import EventLoop
 import Processes
 import Terminal
 
-/// The servers that stand around a worker, each a process of its own on a free port of 127.0.0.1.
+/// The servers that stand around a worker, each a process of its own on 127.0.0.1, on a free port
+/// unless one is named.
 package enum LocalServers {
   private static let startTimeout: Duration = .seconds(20)
   private static let portAttempts = 5
@@ -12,16 +13,24 @@ package enum LocalServers {
     package let port: Int
   }
 
-  /// A redis-server that keeps nothing but what SAVE is told to.
-  package static func redis(_ processes: ChildProcesses) async throws(LocalRunError) -> Redis {
+  /// A redis-server that keeps nothing but what SAVE is told to; with a port, every write.
+  /// - Parameter fixed: the port, and the directory of its files in that of the run.
+  package static func redis(
+    _ processes: ChildProcesses, fixed: (port: Int, directory: String)? = nil
+  ) async throws(LocalRunError) -> Redis {
     let program = try Executable.find("redis-server", package: "redis-server")
-    for attempt in 1...portAttempts {
-      let port = try LocalPort.findFree()
+    let attempts = fixed == nil ? portAttempts : 1
+    let directory =
+      if let fixed { try processes.directory.makeDirectory(fixed.directory) } else {
+        processes.directory.path
+      }
+    for attempt in 1...attempts {
+      let port = if let fixed { fixed.port } else { try LocalPort.findFree() }
       let process = try processes.start(
         "redis",
         [
-          program, "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-          "--dir", processes.directory.path, "--daemonize", "no",
+          program, "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly",
+          fixed == nil ? "no" : "yes", "--dir", directory, "--daemonize", "no",
         ], isNeeded: false)
       let isReady = try await processes.wait(
         "redis-server was not ready", within: startTimeout, blaming: process
@@ -34,7 +43,7 @@ package enum LocalServers {
         process.isNeeded = true
         return Redis(process: process, port: port)
       }
-      guard attempt < portAttempts else {
+      guard attempt < attempts else {
         throw LocalRunError(
           .failed, "redis-server ends as soon as it is started",
           findings: ScratchDirectory.lastLines(8, of: process.outputFile))
@@ -53,12 +62,15 @@ package enum LocalServers {
   ]
 
   /// Returns the bootstrap servers of an embedded Kafka broker.
-  package static func broker(_ processes: ChildProcesses) async throws(LocalRunError) -> String {
+  /// - Parameter port: 0: any free one.
+  package static func broker(
+    _ processes: ChildProcesses, port: Int = 0
+  ) async throws(LocalRunError) -> String {
     let process = try processes.start(
       "broker",
       [
         Executable.own, "broker", "--topics",
-        topics.map(\.description).joined(separator: ","),
+        topics.map(\.description).joined(separator: ","), "--port", "\(port)",
       ])
     return try await processes.readyLine(of: process).text("bootstrap_servers")
   }
@@ -77,6 +89,17 @@ package enum LocalServers {
       loop: processes.loop)
   }
 
+  /// Does not wait for it.
+  /// - Parameter options: of `fanfare worker`, beside its configuration.
+  package static func startWorker(
+    _ processes: ChildProcesses, configuration: String, id: String = "worker",
+    options: [String] = []
+  ) throws(LocalRunError) -> RunProcess {
+    try processes.start(
+      id,
+      [Executable.own, "worker", "--config", configuration, "--set", "worker.id=\(id)"] + options)
+  }
+
   /// Waits for the group to have given the worker its partitions.
   /// - Parameter id: of its own where there are several.
   package static func worker(
@@ -84,12 +107,8 @@ package enum LocalServers {
   ) async throws(LocalRunError) -> RunProcess {
     let ready = processes.directory.file("\(id).ready")
     ScratchDirectory.removeFile(ready)
-    let process = try processes.start(
-      id,
-      [
-        Executable.own, "worker", "--config", configuration, "--ready-file", ready,
-        "--set", "worker.id=\(id)",
-      ])
+    let process = try startWorker(
+      processes, configuration: configuration, id: id, options: ["--ready-file", ready])
     return try await processes.wait(
       "the worker was not ready", within: startTimeout, blaming: process
     ) { ScratchDirectory.exists(ready) ? process : nil }

@@ -95,6 +95,16 @@ package struct SimulatorProcess: Sendable {
     }
   }
 
+  /// The last push to a device, as its platform sent it (docs/simulator.md); nil where none is
+  /// kept.
+  package func lastPush(to token: String) async throws(LocalRunError) -> JSON.JSONObject? {
+    let path = "/simulator/pushes?token=\(PercentText.encoded(token))"
+    let answer = try await SimulatorRequest.answer(
+      to: path, controlToken: controlToken, at: endpoint, trust: trust, loop: loop)
+    guard answer.status != 404 else { return nil }
+    return try JSONReport(answer.body, of: "the simulator").object
+  }
+
   /// Forgets ledger and numbers.
   package func reset() async throws(LocalRunError) {
     _ = try await SimulatorRequest.body(
@@ -181,6 +191,21 @@ package final class SimulatorRequest {
     of path: String, method: String = "GET", sending sent: [UInt8] = [], controlToken: String,
     at endpoint: Endpoint, trust: TLSClientContext, loop: EventLoop, maximumBytes: Int = 32 << 20
   ) async throws(LocalRunError) -> [UInt8] {
+    let answer = try await answer(
+      to: path, method: method, sending: sent, controlToken: controlToken, at: endpoint,
+      trust: trust, loop: loop, maximumBytes: maximumBytes)
+    guard answer.status == 200 else {
+      throw LocalRunError(
+        .failed, "the simulator's \(path) cannot be read: status \(answer.status)")
+    }
+    return answer.body
+  }
+
+  /// Status and body of its answer.
+  static func answer(
+    to path: String, method: String = "GET", sending sent: [UInt8] = [], controlToken: String,
+    at endpoint: Endpoint, trust: TLSClientContext, loop: EventLoop, maximumBytes: Int = 32 << 20
+  ) async throws(LocalRunError) -> (status: Int, body: [UInt8]) {
     let request: SimulatorRequest
     do {
       request = try SimulatorRequest(method, path, sent, controlToken, maximumBytes: maximumBytes)
@@ -188,12 +213,10 @@ package final class SimulatorRequest {
       throw LocalRunError(.failed, "\(method) \(path): \(error)")
     }
     await request.run(endpoint, trust, loop)
-    guard request.failure == nil, request.status == 200 else {
-      throw LocalRunError(
-        .failed,
-        "the simulator's \(path) cannot be read: \(request.failure ?? "status \(request.status)")")
+    if let failure = request.failure {
+      throw LocalRunError(.failed, "the simulator's \(path) cannot be read: \(failure)")
     }
-    return request.body
+    return (request.status, request.body)
   }
 
   private init(

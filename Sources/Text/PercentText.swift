@@ -26,4 +26,22 @@ package enum PercentText {
     }
     return decoded
   }
+
+  /// A value as the query of an address takes it: all is escaped but what RFC 3986 calls
+  /// unreserved, colons and slashes.
+  package static func encoded(_ text: String) -> String {
+    var encoded: [UInt8] = []
+    for byte in text.utf8 {
+      if byte.isASCIIWord || "-._~:/".utf8.contains(byte) {
+        encoded.append(byte)
+      } else {
+        encoded += [UInt8(ascii: "%"), Self.digit(byte >> 4), Self.digit(byte & 15)]
+      }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+  }
 }

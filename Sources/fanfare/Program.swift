@@ -50,6 +50,7 @@ let fanfareProgram = Program(
     CheckVerb.verb,
     DoctorVerb.verb,
     ConfigVerb.verb,
+    DevVerb.verb,
     DemoVerb.verb,
     BenchVerb.verb,
     VersionVerb.verb(version: Fanfare.version),

@@ -2,8 +2,8 @@ import Checkout
 import Processes
 import Testing
 
-/// The README's way from a build to a newcomer's own push, and docs/backend.md's on from there, as
-/// they are typed, but for the ports and the build.
+/// The ways from a build to a newcomer's own push, the README's and docs/first-push.md's, and
+/// docs/backend.md's on from there, as they are typed, but for the ports and the build.
 @Suite struct FirstPushTests {
   /// The TMPDIR of what is typed.
   private let directory: ScratchDirectory
@@ -34,10 +34,10 @@ import Testing
   }
 
   @Test func theOwnTextReachesTheOwnDeviceAndABackendGoesOnFromThere() throws {
-    let readme = try DocumentPage("README.md").section("## Your first own push").blocks(of: "sh")
+    let first = try DocumentPage("docs/first-push.md").blocks(of: "sh")
     let backend = try DocumentPage("docs/backend.md").section("## Try it").blocks(of: "sh")
-    try #require(readme.last?.hasPrefix("kill ") == true && backend.count >= 3)
-    let said = try type(readme.dropLast() + backend + [readme[readme.count - 1]])
+    try #require(first.last?.hasPrefix("kill ") == true && backend.count >= 3)
+    let said = try type(first.dropLast() + backend + [first[first.count - 1]])
     // What is killed at the end may say a last word behind it.
     #expect(said.contains("typed to the end\n"), "\(said)")
     // Of the worker's configuration, and of the API's.
@@ -48,5 +48,37 @@ import Testing
     #expect(push.contains(#""accepted":true"#), "\(push)")
     #expect(said.contains(#""id":"try-2""#), "\(said)")
     #expect(said.contains(#""verdict":"#), "\(said)")
+  }
+
+  /// Events are sent until one has the new text: the worker reads templates again now and then.
+  @Test func theReadmesCommandsShowTheChangedTextOnEachDevice() throws {
+    let blocks = try DocumentPage("README.md").section("## Your first own push").blocks(of: "sh")
+    try #require(blocks.count == 3 && blocks[0].hasPrefix("make build\n"))
+    let dev = String(blocks[0].split(separator: "\n")[1])
+    try #require(dev == ".build/release/fanfare dev")
+    let program = "'\(Command.path)'"
+    func typed(_ text: String) -> String {
+      text.replacing(".build/release/fanfare", with: program)
+    }
+    let said = try ChildProcess.run([
+      "env", "-u", "FANFARE_CONFIG", "NO_COLOR=1", "timeout", "--kill-after=10", "240", "bash",
+      "-c",
+      """
+      exec 2>&1 && set -e && trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+      cd '\(directory.path)'
+      \(typed(dev)) --port \(try FreePorts.inARow(6)) > out &
+      until grep -q 'emit --streamer' out; do sleep 0.1; done
+      send() { \(typed(blocks[2])) }
+      send
+      until grep -q 'Bea is live - Hi Ken' out; do sleep 0.1; done
+      \(typed(blocks[1]))
+      until grep -q 'browser  Bea is on air' out; do send; sleep 0.5; done
+      kill -INT %1 && wait %1 && cat out && echo "typed to the end"
+      """,
+    ])
+    #expect(said.hasSuffix("typed to the end\n"), "\(said)")
+    for device in ["iPhone ", "Android", "browser"] {
+      #expect(said.contains("Ken's \(device)  Bea is on air - Hi Ken"), "\(said)")
+    }
   }
 }

@@ -23,4 +23,13 @@ import Text
   @Test func aPlusSignOfAFormIsASpace() {
     #expect(decoded("a+%2B", isStrict: true, isForm: true) == "a +")
   }
+
+  @Test(arguments: [
+    ("https://a/b-c_d.e~f", "https://a/b-c_d.e~f"), ("a b&c=d", "a%20b%26c%3Dd"), ("é", "%C3%A9"),
+    ("", ""), ("%+?#", "%25%2B%3F%23"),
+  ])
+  func aValueIsEscapedForAQuery(text: String, expected: String) {
+    #expect(PercentText.encoded(text) == expected)
+    #expect(decoded(expected, isStrict: true) == text)
+  }
 }

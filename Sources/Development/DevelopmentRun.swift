@@ -1,0 +1,140 @@
+import EventLoop
+import LocalStack
+import Processes
+import Record
+import Terminal
+
+/// A development stack from its start to its end, and the person in front of it. Confined to the
+/// loop of its processes.
+package final class DevelopmentRun {
+  package struct Options: Sendable {
+    package var ports: DevelopmentPorts
+    /// Of the worker and the API, `key=value`.
+    package var settings: [String]
+    /// Send the example event once, as soon as all is ready.
+    package var sendsExample: Bool
+    package var asJSON: Bool
+    /// Ms since 1970.
+    package var now: @Sendable () -> Int64
+    /// True from the moment on that the run is to end.
+    package var isInterrupted: @Sendable () -> Bool
+
+    package init(
+      ports: DevelopmentPorts, settings: [String], sendsExample: Bool, asJSON: Bool,
+      now: @escaping @Sendable () -> Int64, isInterrupted: @escaping @Sendable () -> Bool
+    ) {
+      self.ports = ports
+      self.settings = settings
+      self.sendsExample = sendsExample
+      self.asJSON = asJSON
+      self.now = now
+      self.isInterrupted = isInterrupted
+    }
+  }
+
+  /// Somebody who presses a key waits no longer than this.
+  private static let turn: Duration = .milliseconds(50)
+  /// Redis is looked at in each fifth turn.
+  private static let turnsPerLook = 5
+  /// Of the latest fan-outs, at a look.
+  private static let shownFanOuts = 50
+
+  private let options: Options
+  private let directory: DevelopmentDirectory
+  private let processes: ChildProcesses
+  private let screen: DevelopmentScreen
+  private let keyInput: KeyInput?
+  private var keys = DevelopmentKeys()
+  private var log: LogTail?
+  private var lastExample: Int64 = 0
+
+  /// - Parameter keyInput: nil where nobody presses keys.
+  package init(
+    _ options: Options, in directory: DevelopmentDirectory, _ processes: ChildProcesses,
+    output: Console, keyInput: KeyInput?
+  ) {
+    self.options = options
+    self.directory = directory
+    self.processes = processes
+    self.keyInput = keyInput
+    screen = DevelopmentScreen(output, hasFooter: keyInput != nil)
+  }
+
+  /// Returns when a signal or a key has ended it. Throws when a process ends that it needs.
+  package func run() async throws(LocalRunError) {
+    let stack = try await DevelopmentStack.start(
+      in: directory, options.ports, settings: options.settings, processes, now: options.now())
+    let ended: Result<Void, LocalRunError>
+    do throws(LocalRunError) {
+      ended = .success(try await serve(stack))
+    } catch {
+      // A signal while something was waited for.
+      ended = error.kind == .interrupted ? .success(()) : .failure(error)
+    }
+    screen.clear()
+    await stack.stop()
+    try ended.get()
+  }
+
+  private func serve(_ stack: DevelopmentStack) async throws(LocalRunError) {
+    var ended = EndedFanOuts(before: try await recent(stack))
+    var requests = try await stack.requests()
+    if options.asJSON {
+      screen.say(DevelopmentWords.ready(stack).serialized())
+    } else {
+      screen.say(DevelopmentWords.table(stack))
+    }
+    if options.sendsExample { try await sendExample(stack) }
+    var turn = 0
+    while !options.isInterrupted() {
+      try processes.checkpoint()
+      for wish in keys.wishes(keyInput?.pressed() ?? []) {
+        if wish == .stop { return }
+        try await fulfil(wish, stack)
+      }
+      for line in log?.lines() ?? [] { screen.say(TextLayout.printable(line)) }
+      if turn % Self.turnsPerLook == 0 {
+        for fanOut in ended.news(try await recent(stack)) {
+          let now = try await stack.requests()
+          let received = try await stack.received(since: requests, until: now)
+          requests = now
+          tell(FanOutLine(fanOut: fanOut, received: received))
+        }
+      }
+      screen.showFooter(isLogShown: log != nil)
+      turn += 1
+      await processes.loop.wait(Self.turn)
+    }
+  }
+
+  private func recent(_ stack: DevelopmentStack) async throws(LocalRunError) -> [KnownFanOut] {
+    try await stack.stack.recentFanOuts(atMost: Self.shownFanOuts)
+  }
+
+  private func tell(_ line: FanOutLine) {
+    if options.asJSON {
+      screen.say(line.json.serialized())
+    } else {
+      for text in line.lines { screen.say(TextLayout.printable(text)) }
+    }
+  }
+
+  private func fulfil(
+    _ wish: DevelopmentKeys.Wish, _ stack: DevelopmentStack
+  ) async throws(LocalRunError) {
+    switch wish {
+    case .sendExample:
+      try await sendExample(stack)
+      if !stack.isWorkerReady { screen.say("Sent. The worker begins in a few seconds.") }
+    case .showDashboard: screen.say(DevelopmentWords.dashboard(stack))
+    case .toggleLog: log = log == nil ? LogTail(stack.worker.logFile) : nil
+    case .stop: break
+    }
+  }
+
+  /// Each has an id of its own, also two of the same millisecond.
+  private func sendExample(_ stack: DevelopmentStack) async throws(LocalRunError) {
+    lastExample = max(lastExample + 1, options.now())
+    try await stack.sendExample(id: "dev-\(lastExample)")
+  }
+}

@@ -1,0 +1,66 @@
+import LocalStack
+import Processes
+import Terminal
+
+/// What a development stack says of itself.
+enum DevelopmentWords {
+  /// What runs where, without a line break at its end.
+  static func table(_ stack: DevelopmentStack) -> String {
+    let ports = stack.ports
+    func local(_ port: Int) -> String { "127.0.0.1:\(port)" }
+    var table = Table([.init("What"), .init("Where"), .init("")])
+    let logs = "log: \(relative(stack.worker.logFile, stack))"
+    table.add(["dashboard, API", stack.url, "key: \(relative(stack.keyFile, stack))"])
+    table.add(["worker", "process \(stack.worker.processID)", logs])
+    table.add(["Redis", local(ports.redis), "kept between runs"])
+    table.add(["Kafka", local(ports.kafka), "embedded, in memory"])
+    table.add(["Apple", local(ports.apple), "simulated"])
+    table.add(["Android", local(ports.android), "simulated"])
+    table.add(["browsers", local(ports.browsers), "simulated"])
+    table.add(["template", relative(stack.templateFile, stack), "edit it, and send an event"])
+    let rows = table.text(width: nil).split(separator: "\n").map { "  \($0)" }
+    return """
+      Fanfare runs in \(stack.directory.directory.path)
+
+      \(rows.joined(separator: "\n"))
+
+      Ken (user ken: an iPhone, an Android phone, a browser) and \(DevelopmentStack.followers) \
+      others follow streamer \(DevelopmentStack.streamer).
+      For other commands:
+        export FANFARE_CONFIG=\(Executable.shellQuoted(stack.configuration))
+      To send an event:
+        \(example)
+
+      """
+  }
+
+  /// As somebody types it in another shell.
+  private static var example: String {
+    "\(Executable.nameAsCalled) emit --streamer \(DevelopmentStack.streamer) "
+      + "--app \(LocalStack.app) --name Aiko --title 'Speedrun night'"
+  }
+
+  /// For scripts.
+  static func ready(_ stack: DevelopmentStack) -> JSONOutput {
+    let ports = stack.ports
+    return [
+      "directory": .text(stack.directory.directory.path),
+      "configuration": .text(stack.configuration), "template": .text(stack.templateFile),
+      "url": .text(stack.url), "key_file": .text(stack.keyFile),
+      "worker_process": .integer(Int(stack.worker.processID)),
+      "redis_port": .integer(ports.redis), "kafka_port": .integer(ports.kafka),
+      "apns_port": .integer(ports.apple), "fcm_port": .integer(ports.android),
+      "webpush_port": .integer(ports.browsers),
+    ]
+  }
+
+  static func dashboard(_ stack: DevelopmentStack) -> String {
+    "Dashboard: \(stack.url)  key: \(stack.key)"
+  }
+
+  /// Within the directory that was named above.
+  private static func relative(_ path: String, _ stack: DevelopmentStack) -> String {
+    let start = stack.directory.directory.path + "/"
+    return path.hasPrefix(start) ? String(path.dropFirst(start.count)) : path
+  }
+}
