@@ -6,13 +6,13 @@ import Terminal
 package struct FanOutRow: Sendable, Equatable {
   /// Its state in one word.
   package enum Chip: String, Sendable, CaseIterable {
-    case running, paused, limited, waiting, incomplete, done, expired, cancelled, unknown
+    case running, paused, limited, waiting, scheduled, incomplete, done, expired, cancelled, unknown
   }
 
   package let event: String
   package let streamer: String
   package let chip: Chip
-  /// Who paused it, since when and why; what it waits for, or its limit. Empty where the chip says
+  /// Who paused it, since when and why; what it waits for, when it is to be sent, or its limit. Empty where the chip says
   /// it all.
   package let why: String
   /// Pushes with an outcome, and about how many there will be; nil while that is not known.
@@ -39,7 +39,7 @@ package struct FanOutRow: Sendable, Equatable {
     streamer = status.streamer
     let chip = Self.chip(of: status, event: known.event, rate: rate, limits: limits)
     self.chip = chip
-    let progress = FanOutWatch.progress(of: status)
+    let progress = status.progress
     (done, total) = (progress.done, progress.total)
     let isOver = [.incomplete, .done, .expired, .cancelled].contains(chip)
     self.rate = isOver ? nil : rate
@@ -62,7 +62,7 @@ package struct FanOutRow: Sendable, Equatable {
   package var isFinished: Bool {
     switch chip {
     case .done, .expired, .incomplete, .cancelled: true
-    case .running, .paused, .limited, .waiting, .unknown: false
+    case .running, .paused, .limited, .waiting, .scheduled, .unknown: false
     }
   }
 
@@ -70,8 +70,9 @@ package struct FanOutRow: Sendable, Equatable {
     of status: FanOutStatus, event: String, rate: Double?, limits: [String]
   ) -> Chip {
     switch (status.state, status.halt) {
-    case (.running, .paused?), (.incomplete, .paused?): .paused
+    case (.scheduled, .paused?), (.running, .paused?), (.incomplete, .paused?): .paused
     case (_, .cancelled?): .cancelled
+    case (.scheduled, nil): .scheduled
     case (.running, nil):
       if limit(of: event, limits) != nil {
         .limited
@@ -104,6 +105,7 @@ package struct FanOutRow: Sendable, Equatable {
       }
       let reason = status.haltReason
       return words.joined(separator: ", ") + (reason.isEmpty ? "" : ": \(reason)")
+    case .scheduled: return status.sendAt.map { "for \($0.text)" } ?? ""
     case .limited: return limit(of: event, limits) ?? ""
     case .running, .waiting:
       guard status.waiting > 0 else { return "" }
@@ -124,7 +126,8 @@ extension FanOutRow {
   private func spare(at now: Int64) -> Int64 {
     let left = expiresAt > 0 ? expiresAt - now : .max / 4
     if let secondsLeft { return left - Int64(secondsLeft) * 1000 }
-    return rate == 0 && total.map { done < $0 } ?? true ? left - .max / 2 : left
+    return rate == 0 && chip != .scheduled && total.map { done < $0 } ?? true
+      ? left - .max / 2 : left
   }
 
   /// Those that may expire before they are done come first, then those that have ended, the latest

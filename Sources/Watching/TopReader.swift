@@ -61,7 +61,7 @@ package final class TopReader {
   private func isWanted(_ event: String, now: Int64) -> Bool {
     guard let entry = known[ExactText(event)] else { return true }
     return switch entry.status.state {
-    case .running, .unknown: true
+    case .scheduled, .running, .unknown: true
     case .done, .expired, .incomplete: now - entry.readAt >= Self.endedLifetimeMilliseconds
     }
   }

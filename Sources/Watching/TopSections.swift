@@ -58,7 +58,7 @@ package struct TopSections {
 
   private func style(of chip: FanOutRow.Chip) -> Style? {
     switch chip {
-    case .running: nil
+    case .scheduled, .running: nil
     case .done: .green
     case .paused, .limited, .waiting: .yellow
     case .incomplete, .expired, .unknown: .red
