@@ -586,7 +586,7 @@ let testTargets: [Target] = [
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests(
     "WatchingTests",
-    ["EventLoop", "FanOuts", "Fixtures", "Keyspace", "Record", "Redis", "Terminal", "Watching"]),
+    ["FanOuts", "Fixtures", "Keyspace", "Record", "Redis", "Terminal", "Watching"]),
   tests("FanOutsTests", ["FanOuts", "Model", "Record", "Terminal", "Threads"]),
   tests(
     "PreviewTests",

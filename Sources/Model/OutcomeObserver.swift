@@ -1,5 +1,5 @@
-/// Is told the outcomes of a segment's pushes as they are counted. Most segments have none: then an
-/// outcome costs one branch.
+/// Observes the outcomes of a segment's pushes as they are counted. Most segments have none: then
+/// an outcome costs one branch.
 package protocol OutcomeObserver: AnyObject {
   func settled(_ push: SettledPush)
 }

@@ -107,7 +107,7 @@ package final class PushBatch {
     takeOut(index)
     let outcome = tally.known(outcome)
     tally.count(outcome)
-    if let observer = tally.observer { tell(observer, index, outcome, sentAt: sentAt) }
+    if let observer = tally.observer { report(index, outcome, sentAt: sentAt, to: observer) }
     if outcome == .accepted {
       let destination = state.pointee.entries[index].destination
       if destination != .production { tally.wasAccepted(at: destination) }
@@ -169,8 +169,8 @@ package final class PushBatch {
   }
 
   @inline(never)
-  private func tell(
-    _ observer: any OutcomeObserver, _ index: Int, _ outcome: Outcome, sentAt: UInt64
+  private func report(
+    _ index: Int, _ outcome: Outcome, sentAt: UInt64, to observer: any OutcomeObserver
   ) {
     let entry = state.pointee.entries[index]
     observer.settled(

@@ -46,7 +46,7 @@ package final class SegmentTally {
 
   /// The outcomes of single pushes, for questions; nil: nobody will ask.
   package var notes: OutcomeNotes?
-  /// Is told each outcome; nil: nobody looks on.
+  /// Sees each outcome; nil: nobody observes them.
   package var observer: (any OutcomeObserver)?
   /// The outcomes of single pushes, for others' analytics; nil: nobody reads them.
   package var reports: OutcomeReports?

@@ -11,7 +11,7 @@ package enum TapLine {
     let text: @Sendable (TapSample) -> String
   }
 
-  /// The first three are always there; the others as far as there is room.
+  /// The first three are always there; the others as far as they fit.
   private static let columns: [Column] = [
     Column(title: "TIME", cells: 12) { time($0.at) },
     Column(title: "OUTCOME", cells: 10) { $0.outcome },
@@ -43,14 +43,14 @@ package enum TapLine {
     var line = ScreenLine()
     for (index, column) in columns.enumerated() {
       let gap = index == 0 ? "" : "  "
-      let room = (width ?? .max) - line.cells - gap.utf8.count
-      guard index < 3 || column.cells <= room else { break }
+      let free = (width ?? .max) - line.cells - gap.utf8.count
+      guard index < 3 || column.cells <= free else { break }
       var cell = TextLayout.printable(text(column))
       if width != nil {
         cell = TextLayout.truncated(
-          cell, to: max(0, min(column.cells, room)), ellipsis: paint.unicode ? "…" : "")
+          cell, to: max(0, min(column.cells, free)), ellipsis: paint.unicode ? "…" : "")
       }
-      let cells = min(column.cells, max(0, room))
+      let cells = min(column.cells, max(0, free))
       line.add(gap)
       line.add(
         TextLayout.padded(cell, to: cells, column.alignment),

@@ -16,13 +16,13 @@ package struct TapOptions: Sendable {
   package init() {}
 }
 
-/// Keeps a tap's request alive, and says the samples that come. Confined to its loop.
+/// Keeps a tap's request alive, and prints the samples that come. Confined to its loop.
 package final class TapSession {
   /// A third of a request's lifetime.
   private static let keepInterval: UInt64 = 5_000_000_000
   private static let readInterval: Duration = .milliseconds(250)
   /// Workers look for taps with their heartbeats, every 10 s.
-  private static let patience: UInt64 = 25_000_000_000
+  private static let noticeAfter: UInt64 = 25_000_000_000
 
   private let options: TapOptions
   private let record: RecordStage
@@ -35,7 +35,7 @@ package final class TapSession {
   private var keptAt: UInt64?
   /// In the stream; nil before it was read.
   private var place: String?
-  private var said = 0
+  private var shown = 0
   private var hasComplained = false
   private var isAway = false
 
@@ -56,7 +56,7 @@ package final class TapSession {
     beganAt = clock.nanoseconds()
   }
 
-  /// Returns when it is stopped, has said its count, or nobody reads any more.
+  /// Returns when it is stopped, has shown its count, or nobody reads any more.
   package func run(
     until signals: StopSignals, isolation actor: isolated LoopActor
   ) async throws(CommandFailure) {
@@ -84,12 +84,12 @@ package final class TapSession {
       else { return false }
       keptAt = now
     } catch {
-      try tell(error)
+      try report(error)
     }
     return true
   }
 
-  /// False when it has said its count, or nobody reads any more.
+  /// False when it has shown its count, or nobody reads any more.
   private func read() async throws(CommandFailure) -> Bool {
     do throws(RecordError) {
       if place == nil { place = try await record.tapEnd() }
@@ -97,32 +97,32 @@ package final class TapSession {
       place = read.place
       isAway = false
       for sample in read.samples where options.filter.takes(sample) {
-        guard say(sample), said < options.count ?? .max else { return false }
+        guard show(sample), shown < options.count ?? .max else { return false }
       }
-      guard said == 0, !hasComplained, clock.nanoseconds() &- beganAt > Self.patience else {
+      guard shown == 0, !hasComplained, clock.nanoseconds() &- beganAt > Self.noticeAfter else {
         return true
       }
       hasComplained = true
       let workers = try await record.beatingWorkers(atMost: 1).all
       errors.line("no outcome yet that matches; workers that beat: \(workers)")
     } catch {
-      try tell(error)
+      try report(error)
     }
     return true
   }
 
   /// Redis comes back, or the command ends.
-  private func tell(_ error: RecordError) throws(CommandFailure) {
+  private func report(_ error: RecordError) throws(CommandFailure) {
     guard error.isTransient else { throw CommandFailure(.failed, error.description) }
     if !isAway { errors.line(TextLayout.printable(error.description)) }
     isAway = true
   }
 
-  private func say(_ sample: TapSample) -> Bool {
-    said += 1
+  private func show(_ sample: TapSample) -> Bool {
+    shown += 1
     guard !options.isJSON else { return output.line(TapLine.json(sample).serialized()) }
     let width = output.capabilities.isTerminal ? output.width : nil
-    if said == 1 { output.line(TapLine.title(width: width)) }
+    if shown == 1 { output.line(TapLine.title(width: width)) }
     return output.line(TapLine.text(sample, width: width, paint: Paint(output.capabilities)))
   }
 }

@@ -58,16 +58,16 @@ package struct TopFrame {
         (.obstacles, "OBSTACLES", obstacles.isEmpty ? none : obstacles, machine.offset))
     }
     // Where not all fits, the section that has the keys gets the lines that the others leave.
-    let room = rows - 2 - parts.count
-    let fits = parts.reduce(0) { $0 + $1.lines.count } <= room
-    let least = fits ? room : max(1, min(5, room / 5))
+    let free = rows - 2 - parts.count
+    let fits = parts.reduce(0) { $0 + $1.lines.count } <= free
+    let least = fits ? free : max(1, min(5, free / 5))
     let others = parts.reduce(0) {
       $0 + ($1.section == machine.section ? 0 : min($1.lines.count, least))
     }
     var lines = [sections.summary(trouble: machine.trouble)]
     for part in parts {
       let hasKeys = part.section == machine.section
-      let most = hasKeys ? max(1, room - others) : least
+      let most = hasKeys ? max(1, free - others) : least
       lines.append(ScreenLine(part.head, hasKeys ? .bold : .dim))
       lines += Self.window(part.lines, most, around: hasKeys ? part.mark : 0)
     }
@@ -98,7 +98,7 @@ package struct TopFrame {
     return (lines, selected)
   }
 
-  /// So many lines, among them the one that is marked and, where there is room, some before it.
+  /// So many lines, among them the one that is marked and, where they fit, some before it.
   static func window(_ lines: [ScreenLine], _ most: Int, around mark: Int) -> ArraySlice<ScreenLine>
   {
     guard lines.count > most else { return lines[...] }

@@ -8,7 +8,7 @@ package struct TopMachine: Sendable {
 
   package enum Action: Sendable, Equatable {
     case none, quit, suspend
-    /// To be given to a fan-out; `told` takes what came of it.
+    /// To be given to a fan-out; `report` takes its result.
     case give(FanOutControl.Order, event: String, reason: String)
   }
 
@@ -34,7 +34,7 @@ package struct TopMachine: Sendable {
   private(set) var mode = Mode.watching
   /// In events and streamers.
   private(set) var filter = ""
-  /// What came of the last key or order; gone at the next key.
+  /// The result of the last key or order, until the next key.
   private(set) var message = ""
   private(set) var operatesUntil: UInt64?
   private var selected: ExactText?
@@ -54,8 +54,8 @@ package struct TopMachine: Sendable {
 
   package mutating func fail(_ trouble: String) { self.trouble = trouble }
 
-  /// What came of an order.
-  package mutating func told(_ message: String) { self.message = message }
+  /// Takes the result of an order.
+  package mutating func report(_ message: String) { self.message = message }
 
   /// Those that the filter leaves, in their order.
   var fanOuts: [FanOutRow] {

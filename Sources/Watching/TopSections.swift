@@ -28,8 +28,8 @@ package struct TopSections {
     if let isSelected { name.add(isSelected ? paint.pointer : "  ") }
     name.add(TextLayout.padded(row.chip.rawValue, to: 10), style(of: row.chip))
     let isWide = width >= Self.wide
-    let room = isWide ? 24 : max(8, width - 12 - 10)
-    name.add(cut(row.event, to: room, padded: isWide), isSelected == true ? .bold : nil)
+    let nameCells = isWide ? 24 : max(8, width - 12 - 10)
+    name.add(cut(row.event, to: nameCells, padded: isWide), isSelected == true ? .bold : nil)
     name.add(" " + cut(row.streamer, to: isWide ? 12 : 9, padded: isWide), .dim)
     var lines = [name]
     if isWide {
@@ -173,11 +173,12 @@ package struct TopSections {
   func summary(trouble: String?) -> ScreenLine {
     let running = snapshot.fanOuts.count { !$0.isFinished }
     let age = max(0, now - snapshot.asOf)
+    let workers = snapshot.workers.count + snapshot.workersLeftOut
     var words = [
       "\(running) of \(snapshot.fanOuts.count) fan-outs go on",
       Figures.grouped(Int(min(snapshot.rate, 1e15).rounded())) + "/s",
       "lag \(Figures.grouped(snapshot.lag))",
-      "\(snapshot.workers.count + snapshot.workersLeftOut) workers",
+      workers == 1 ? "1 worker" : "\(workers) workers",
     ]
     if width < 60 { words = ["\(running) go on", words[1]] }
     var line = ScreenLine(words.joined(separator: paint.dot), .bold)

@@ -113,10 +113,10 @@ package final class TopSession {
     do throws(CommandFailure) {
       let isNew = try await control.give(
         order, to: event, reason: reason, by: operatorName, now: clock.milliseconds())
-      machine.told(
+      machine.report(
         isNew ? "\(order.word): \(event). Every worker obeys within 2 s" : "it was so before")
     } catch {
-      machine.told(error.message)
+      machine.report(error.message)
     }
     if !hasEnded { draw() }
   }

@@ -1,5 +1,4 @@
 import APNsSimulator
-import Keyspace
 import Pipeline
 import Record
 import Redis

@@ -45,6 +45,7 @@ struct SystemCalls {
     "Sources/BackendVerbs/EventFlags.swift": "ids of events that were given none",
     "Sources/InspectionVerbs/TemplatePreviewVerb.swift": "looks again now and then",
     "Sources/BackendVerbs/FanOutVerb.swift": "looks again now and then",
+    "Sources/InspectionVerbs/TapVerb.swift": "the key of a tap's hashes",
     "Sources/Topics/TopicCreation.swift": "asks Kafka again until a deadline",
     "Sources/DeadLetters/BlockingCall.swift": "a thread that waits for Kafka",
     "Sources/DeadLetters/LetterTopic.swift": "reads Kafka until a deadline",

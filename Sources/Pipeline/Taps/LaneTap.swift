@@ -36,7 +36,8 @@ final class TapBudget: Sendable {
 }
 
 /// Samples the outcomes of a lane for those who tap, and appends them to Redis beside the lane's
-/// work: one write at a time, and samples that find no place are dropped. Confined to its lane.
+/// work: one write at a time, and samples beyond `maximumPending` are dropped. Confined to its
+/// lane.
 final class LaneTap {
   /// Samples that wait for the write before them.
   static let maximumPending = 64
