@@ -12,12 +12,12 @@ package enum SendVerb {
     "send", summary: "Send one push to one device, and explain the answer",
     discussion: """
       Sends a real push, with the configured credentials, on its own connection. The command uses \
-      neither Kafka nor Redis. It explains what the answer of the push service means, what to do about \
-      it, and what a worker would do. It never removes a token or sets it aside.
+      neither Kafka nor Redis. It explains what the answer of the push service means, what to do \
+      about it, and what a worker would do. It never removes a token or sets it aside.
 
       The exit code is 0 if the push was accepted, 1 if the push itself was refused, 78 if the \
-      credentials were refused, 75 if it asks you to wait, and 69 if it cannot be reached or has a \
-      fault.
+      credentials were refused, 75 if the service asks you to wait, and 69 if it cannot be \
+      reached or has a fault.
       """,
     options: FCMSend.options + PushFlags.all + WebPushSend.options + RequestFlags.all
       + ConfigurationOptions.all,

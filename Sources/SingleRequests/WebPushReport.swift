@@ -47,7 +47,8 @@ package struct WebPushReport: Sendable {
   private var hint: String? {
     switch reply.error?.code {
     case _ where reply.error?.cause?.code == .noProtocol:
-      "this command needs HTTP/2, which the service does not speak; workers send to it over HTTP/1.1"
+      "this command needs HTTP/2, which the service does not speak; workers send to it over "
+        + "HTTP/1.1"
     case .refusedAddress:
       "the host's addresses are none of the Internet's, and a worker does not connect there "
         + "either; webpush.connect_to is for tests"
@@ -58,7 +59,8 @@ package struct WebPushReport: Sendable {
     }
   }
 
-  /// The configuration's fault is told from the message's, and from the service's and the network's.
+  /// The configuration's fault is told from the message's, and from the service's and the
+  /// network's.
   package var exitCode: ExitCode {
     switch disposition {
     case nil: .unavailable
