@@ -258,8 +258,8 @@ let rooms: [Target] = [
     "PushSupport",
     [
       "APNs",
-      "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Terminal", "Transport",
-      "VerbSupport",
+      "Assembly", "Deliver", "JSON", "Model", "Render", "Rules", "Settings", "Subscriptions",
+      "Terminal", "Transport", "VerbSupport", "WebPush",
     ]),
   room(
     "DeadLetters",
@@ -568,7 +568,7 @@ let testTargets: [Target] = [
     "AppleVerbsTests",
     [
       "AppleVerbs", "JSON", "Model", "Processes", "PushSupport", "Render", "SingleRequests",
-      "Terminal", "Threads", "VerbSupport",
+      "Terminal", "Text", "Threads", "VerbSupport", "WebPushSimulator",
     ]),
   tests("DeviceVerbsTests", ["DeviceVerbs", "Devices", "Terminal", "Threads"]),
   tests(

@@ -10,18 +10,19 @@ import VerbSupport
 /// explained.
 enum FCMSend {
   enum PlatformChoice: String, CaseIterable, Sendable {
-    case apns, fcm
+    case apns, fcm, webpush
   }
 
   static let platform = Option(
     "platform", .choice(), default: PlatformChoice.apns,
-    help: "The push service: apns for Apple, fcm for Android")
+    help: "The push service: apns for Apple, fcm for Android, webpush for browsers")
   static let validateOnly = Option(
     flag: "validate-only", help: "Let FCM check the message and deliver nothing")
   static let options: [any DeclaredOption] = [platform, validateOnly]
 
   static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    if let stray = PushFlags.ofApple.first(where: { invocation.isGiven($0) }) {
+    let ofApple = PushFlags.ofApple + [PushFlags.collapseID]
+    if let stray = ofApple.first(where: { invocation.isGiven($0) }) {
       throw CommandFailure(
         .usage, "--\(stray.declaration.name) is Apple's: it does not go with --platform fcm")
     }
@@ -67,7 +68,7 @@ enum FCMSend {
     let (message, usual) =
       sources[2] ? try rendered(invocation, apple, now: now) : (try text(invocation), nil)
     let push = FCMPush(
-      token: invocation[PushFlags.token], message: message,
+      token: try PushFlags.givenToken(invocation), message: message,
       timeToLive: invocation[PushFlags.expiresIn] ?? usual,
       isOnlyValidated: invocation[validateOnly])
     if let flaw = push.flaw { throw CommandFailure(.usage, flaw) }

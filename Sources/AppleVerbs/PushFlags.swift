@@ -11,8 +11,8 @@ enum PushFlags {
   static let environment = Option(
     "environment", .choice(), default: EnvironmentChoice.production,
     help: "The Apple environment; builds from Xcode use the sandbox")
-  static let token = Option(
-    required: "token", .text, value: "TOKEN",
+  static let token = Option<String?>(
+    "token", .text, value: "TOKEN",
     help: "The device's token, as the phone prints it: in hex, or FCM's")
   static let app = Option<String?>(
     "app", .text, value: "BUNDLE",
@@ -26,25 +26,25 @@ enum PushFlags {
   private static let sound = Option<String?>("sound", .text, help: "A sound, such as default")
   static let payload = Option<String?>(
     "payload", .path, value: "FILE",
-    help: "A JSON file with the whole payload, for FCM the message; - is standard input")
+    help: "A file with the whole payload, for FCM and browsers the message; - is standard input")
   private static let pushType = Option<PushType?>(
     "push-type", .choice(), help: "The push type; by default alert, or the template's")
   private static let priority = Option<Int?>(
     "priority", .integer(in: 1...10),
     help: "10, 5 or 1; by default the push type's, or the template's")
-  private static let collapseID = Option<String?>(
+  static let collapseID = Option<String?>(
     "collapse-id", .text, value: "ID", help: "A later push with the same id replaces this one")
   static let expiresIn = Option<Duration?>(
     "expires-in", .duration(in: .zero ... .seconds(30 * 86_400)),
     help:
-      "How long Apple or FCM tries to deliver; 0s means once. By default 1h, unless the push type, "
-      + "or the template and the event, say otherwise")
+      "How long the push service tries to deliver; 0s means once. By default 1h, unless the push "
+      + "type, or the template and the event, say otherwise")
 
-  /// Of both platforms' messages.
+  /// Of every platform's messages.
   static let ofMessage: [any DeclaredOption] = [title, body]
   /// No other platform has them.
   static let ofApple: [any DeclaredOption] = [
-    environment, subtitle, badge, sound, pushType, priority, collapseID,
+    environment, subtitle, badge, sound, pushType, priority,
   ]
   private static let ofAlert: [any DeclaredOption] = [title, subtitle, body, badge, sound]
   static let all: [any DeclaredOption] =
@@ -56,9 +56,10 @@ enum PushFlags {
   static func push(
     _ invocation: Invocation, _ apple: CommandApple, now: Int64
   ) throws(CommandFailure) -> SinglePush {
+    let given = try givenToken(invocation)
     let token: String
     do throws(DeviceTokenText.Refusal) {
-      token = try DeviceTokenText.read(invocation[Self.token])
+      token = try DeviceTokenText.read(given)
     } catch {
       throw CommandFailure(.usage, "--token must be \(error.rule)\(error.hint)")
     }
@@ -82,6 +83,13 @@ enum PushFlags {
       payload: payload)
     if let flaw = push.flaw { throw CommandFailure(.usage, "Apple would refuse it: \(flaw)") }
     return push
+  }
+
+  static func givenToken(_ invocation: Invocation) throws(CommandFailure) -> String {
+    guard let token = invocation[token] else {
+      throw CommandFailure(.usage, "--token is missing: --token <TOKEN>")
+    }
+    return token
   }
 
   private static func headers(

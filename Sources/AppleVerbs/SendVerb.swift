@@ -6,20 +6,21 @@ import SingleRequests
 import Terminal
 import VerbSupport
 
-/// One push to one device, and what Apple or FCM says of it, explained.
+/// One push to one device, and what its push service says of it, explained.
 package enum SendVerb {
   package static let verb = Verb(
     "send", summary: "Send one push to one device, and explain the answer",
     discussion: """
       Sends a real push, with the configured credentials, on its own connection. The command uses \
-      neither Kafka nor Redis. It explains what the answer of Apple or FCM means, what to do about \
-      it, and what a worker would do. It never removes a token or sets it aside.
+      neither Kafka nor Redis. It explains what the answer of the push service means, what to do \
+      about it, and what a worker would do. It never removes a token or sets it aside.
 
       The exit code is 0 if the push was accepted, 1 if the push itself was refused, 78 if the \
-      credentials were refused, 75 if it asks you to wait, and 69 if it cannot be reached or has a \
-      fault.
+      credentials were refused, 75 if the service asks you to wait, and 69 if it cannot be \
+      reached or has a fault.
       """,
-    options: FCMSend.options + PushFlags.all + RequestFlags.all + ConfigurationOptions.all,
+    options: FCMSend.options + PushFlags.all + WebPushSend.options + RequestFlags.all
+      + ConfigurationOptions.all,
     examples: [
       .init(
         "fanfare send --token '<a1b2c3d4 e5f60718>' --app com.example.live --title 'Is it on?'",
@@ -33,9 +34,17 @@ package enum SendVerb {
       .init(
         "fanfare send --platform fcm --token 'dXJv…:APA91b…' --validate-only",
         "Let FCM check a token and the credentials, and deliver nothing"),
+      .init(
+        "fanfare send --platform webpush --subscription subscription.json --title 'Is it on?'",
+        "Send a message to one browser"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    if invocation[FCMSend.platform] == .webpush { return try await WebPushSend.run(invocation) }
+    if let stray = WebPushSend.options.first(where: { invocation.isGiven($0) }) {
+      throw CommandFailure(
+        .usage, "--\(stray.declaration.name) goes with --platform webpush")
+    }
     if invocation[FCMSend.platform] == .fcm { return try await FCMSend.run(invocation) }
     guard !invocation.isGiven(FCMSend.validateOnly) else {
       throw CommandFailure(

@@ -1,7 +1,6 @@
 import Deliver
 import EventLoop
 import FCM
-import Model
 import Pipeline
 import Settings
 import SingleRequests
@@ -128,7 +127,7 @@ package final class FCMCredentialFiles: Sendable {
   package func look() -> CredentialChange? {
     let change = lookAtAccount()
     tokens.askIfDue(now: WallClock.nowMilliseconds())
-    return change?.of(name.map { "\(Platform.fcm.name) (\($0))" } ?? Platform.fcm.name)
+    return change?.of(name)
   }
 
   private func lookAtAccount() -> CredentialChange? {

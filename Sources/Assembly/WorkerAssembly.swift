@@ -187,10 +187,13 @@ package struct AppCredentialFiles: Sendable {
   }
 
   /// Uses what is there now, if it can be used. Says each change once.
-  package func look() -> [CredentialChange] {
-    all.compactMap { name, files in files.look().map { $0.of(name) } }
-      + fcm.compactMap { $0.look() }
-      + [webpush?.look()?.of(Platform.webpush.name)].compactMap(\.self)
+  package func look() -> [PlatformCredentialChange] {
+    let apple = all.compactMap { name, files in files.look().map { $0.of(name) } }
+    let android = fcm.compactMap { $0.look() }
+    let browsers = [webpush?.look()].compactMap(\.self)
+    return apple.map { PlatformCredentialChange(.apns, $0) }
+      + android.map { PlatformCredentialChange(.fcm, $0) }
+      + browsers.map { PlatformCredentialChange(.webpush, $0) }
   }
 
   /// Of those that cannot be used as they were found last.

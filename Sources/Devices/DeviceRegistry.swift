@@ -80,9 +80,11 @@ extension DeviceRegistry {
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
     let count = Int(replies[0].integer ?? 0)
     let isKnown = (1..<replies.count).contains { replies[$0].integer == 1 }
-    guard count < AudienceRow.maximumBindings || isKnown else {
-      throw DevicesError(.tooLarge, AudienceRow.tooManyDevices(of: user, count + 1))
-    }
+    guard count >= AudienceRow.maximumBindings, !isKnown else { return }
+    let members = [new.member] + (old.map { [$0.member] } ?? [])
+    let places = try await DevicePlaces.read(of: user, for: members, among: count, redis, keyspace)
+    if let places, members.contains(where: { places.free(for: [$0]) == 0 }) { return }
+    throw DevicesError(.tooLarge, AudienceRow.tooManyDevices(of: user, count + 1))
   }
 
   private func checkOvertaken(

@@ -22,6 +22,8 @@ package struct Platform: Sendable, Equatable {
   package let name: String
   /// Its name, or its owner's, in messages for people.
   package let owner: String
+  /// Its own name, as operators know it.
+  package let title: String
   /// Its separate services, the second field of members; none when it has but one, and then members
   /// have no such field.
   package let environments: [String]
@@ -33,11 +35,13 @@ package struct Platform: Sendable, Equatable {
   package let reasons: [String]
 
   package init(
-    name: String, owner: String? = nil, environments: [String] = [], tokens: TokenFormat,
+    name: String, owner: String? = nil, title: String? = nil, environments: [String] = [],
+    tokens: TokenFormat,
     keyBytes: ClosedRange<Int>? = nil, reasons: [String] = []
   ) {
     self.name = name
     self.owner = owner ?? name
+    self.title = title ?? owner ?? name
     self.environments = environments
     self.tokens = tokens
     self.keyBytes = keyBytes
@@ -46,7 +50,7 @@ package struct Platform: Sendable, Equatable {
 
   /// Apple: "never assume a size"; 512 digits are four times today's.
   package static let apns = Platform(
-    name: "apns", owner: "Apple", environments: ["production", "sandbox"],
+    name: "apns", owner: "Apple", title: "APNs", environments: ["production", "sandbox"],
     tokens: .hex(maximumBytes: 512),
     reasons: [
       "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority",
@@ -72,7 +76,8 @@ package struct Platform: Sendable, Equatable {
   /// RFC 8030; a token is the URL of a subscription's push resource. Its keys are a public key of
   /// 87 characters, a secret of 22, and the id of our key pair, of 64 at most, with dots between.
   package static let webpush = Platform(
-    name: "webpush", owner: "The push service", tokens: .opaque(maximumBytes: 2048),
+    name: "webpush", owner: "The push service", title: "Web Push",
+    tokens: .opaque(maximumBytes: 2048),
     keyBytes: 112...175,
     reasons: [
       "Gone", "NotFound", "PayloadTooLarge", "TooManyRequests", "BadCredentials",

@@ -1,4 +1,5 @@
 import EventLoop
+import Model
 import Render
 import Telemetry
 
@@ -10,7 +11,7 @@ final class FileWatch: Sendable {
   private static let credentialsInterval: Duration = .seconds(5)
 
   private let loop: EventLoop
-  private let checkCredentials: @Sendable () -> [CredentialChange]
+  private let checkCredentials: @Sendable () -> [PlatformCredentialChange]
   private let checkTemplates: @Sendable (_ isSettled: Bool) -> TemplateChange?
   private let templateInterval: Duration
   private let log: Log
@@ -60,28 +61,16 @@ final class FileWatch: Sendable {
   }
 
   private func lookAtCredentials() {
-    for change in checkCredentials() { report(change) }
+    for change in checkCredentials() { obey(change) }
   }
 
-  private func report(_ change: CredentialChange) {
-    switch change {
-    case .replaced(let what):
-      counters.add(.credentialsReplaced)
-      log.notice("other credentials for APNs are used from now on", ["credentials": .text(what)])
-    case .refused(let reason):
-      counters.add(.credentialsRefused)
-      log.error(
-        "the credentials for APNs have changed and cannot be used; the previous ones stay in use",
-        ["reason": .text(reason)])
-    case .expires(let what):
-      log.warning(
-        "the credentials for APNs expire soon; put others in their place",
-        ["credentials": .text(what)])
-    case .expired(let what):
-      log.error(
-        "the credentials for APNs have expired; put others in their place",
-        ["credentials": .text(what)])
+  private func obey(_ change: PlatformCredentialChange) {
+    switch change.change {
+    case .replaced: counters.add(.credentialsReplaced)
+    case .refused: counters.add(.credentialsRefused)
+    case .expires, .expired: break
     }
+    change.report(to: log)
   }
 
   // MARK: templates
@@ -158,7 +147,39 @@ package enum TemplateChange: Sendable {
   private static let reportedMistakes = 10
 }
 
-/// A change in the files of the credentials for APNs.
+/// A change in the files of a platform's credentials.
+package struct PlatformCredentialChange: Sendable, Equatable {
+  package let platform: Platform
+  package let change: CredentialChange
+
+  package init(_ platform: Platform, _ change: CredentialChange) {
+    self.platform = platform
+    self.change = change
+  }
+
+  package func report(to log: Log) {
+    let title = platform.title
+    switch change {
+    case .replaced(let what):
+      log.notice(
+        "other credentials for \(title) are used from now on", ["credentials": .text(what)])
+    case .refused(let reason):
+      log.error(
+        "the credentials for \(title) have changed and cannot be used; the previous ones stay in "
+          + "use", ["reason": .text(reason)])
+    case .expires(let what):
+      log.warning(
+        "the credentials for \(title) expire soon; put others in their place",
+        ["credentials": .text(what)])
+    case .expired(let what):
+      log.error(
+        "the credentials for \(title) have expired; put others in their place",
+        ["credentials": .text(what)])
+    }
+  }
+}
+
+/// What has changed in the files of credentials.
 package enum CredentialChange: Sendable, Equatable {
   /// It is used from now on. Described in words.
   case replaced(String)

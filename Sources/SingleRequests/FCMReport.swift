@@ -104,7 +104,7 @@ struct FCMWords: Equatable {
   let policy: String
 
   init(_ disposition: Disposition, isOnlyValidated: Bool) {
-    reason = Self.reason(disposition)?.name
+    reason = disposition.reason?.name
     policy = Self.policy(disposition)
     switch disposition {
     case .accepted where isOnlyValidated:
@@ -120,16 +120,6 @@ struct FCMWords: Equatable {
       advice = "is it whole? It is what FirebaseMessaging.getToken() gives the app"
     default:
       (meaning, advice) = Self.table[reason ?? ""] ?? Self.undocumented
-    }
-  }
-
-  private static func reason(_ disposition: Disposition) -> RejectionReason? {
-    switch disposition {
-    case .accepted: nil
-    case .reject(let reason), .rejectAndAlert(let reason), .prune(let reason),
-      .setAside(let reason), .retry(let reason), .retryElsewhere(let reason), .renew(let reason),
-      .hold(let reason):
-      reason
     }
   }
 

@@ -1,5 +1,6 @@
 import Assembly
 import Deliver
+import Model
 import Pipeline
 import Processes
 import Settings
@@ -59,12 +60,14 @@ import Testing
     let files = try AppCredentialFiles(settings(first, apps))
     try directory.write("broken", to: "AuthKey_SECONDKEY2.p8")
     let changes = files.look()
-    guard case .refused(let why) = changes.first, case .expires(let what) = changes.last else {
+    guard case .refused(let why) = changes.first?.change,
+      case .expires(let what) = changes.last?.change
+    else {
       Issue.record("\(changes)")
       return
     }
     #expect(why.hasPrefix("a.b: ") && what.hasPrefix("c.d: certificate for c.d, until 20"))
-    #expect(changes.count == 2 && files.expiresAt != nil)
+    #expect(changes.map(\.platform) == [.apns, .apns] && files.expiresAt != nil)
   }
 
   @Test func whatIsWrongIsCalledByItsSetting() throws {

@@ -74,7 +74,7 @@ import Transport
     let files = try #require(try FCMCredentialFiles.all(settings("a.json")).first)
     #expect(files.look() == nil)
     try write("a.json", keyID: "k2")
-    #expect(files.look() == .replaced("fcm: key k2 of a@p-1.iam") && files.look() == nil)
+    #expect(files.look() == .replaced("key k2 of a@p-1.iam") && files.look() == nil)
     try directory.write("{", to: "a.json")
     guard case .refused = files.look() else {
       Issue.record("a broken file is refused")
@@ -106,7 +106,8 @@ import Transport
       ["a.b", "e.f"].map { credentials.account(of: $0, on: "fcm")?.quota }
         == [PushQuota(project: "p-2", rate: 100), PushQuota(project: "p-1", rate: 100)])
     try write("b.json", keyID: "k2", project: "p-2")
-    #expect(files.look() == [.replaced("fcm (a.b, c.d): key k2 of a@p-1.iam")])
+    let change = CredentialChange.replaced("a.b, c.d: key k2 of a@p-1.iam")
+    #expect(files.look() == [PlatformCredentialChange(.fcm, change)])
   }
 
   @Test func onlyNamedAppsAreServedWithoutOthers() throws {

@@ -93,6 +93,61 @@ import Testing
     }
   }
 
+  /// As many as a user may have, one of which is a browser's.
+  private static func fill(_ redis: RedisClient) async throws {
+    let members = (1..<AudienceRow.maximumBindings).map { "apns:production:a.b:\(0x1000 + $0)" }
+    _ = try await redis.execute(
+      RedisPipeline(["SADD", keyspace.bindings(user: "u1"), try binding(old).member] + members))
+  }
+
+  @Test func newKeysNeedNoPlaceOfTheirOwn() async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      let bindings = keyspace.bindings(user: "u1")
+      try await Self.fill(redis)
+      let other = try Self.binding(Self.new, topic: "com.example.other")
+      await #expect(throws: DevicesError.self) {
+        try await registry.bind(user: "u1", other, at: Self.time)
+      }
+      #expect(try await registry.bind(user: "u1", Self.binding(Self.new), at: Self.time))
+      #expect(try await redis.ask("SCARD", bindings) == "1000")
+      // The former endpoint is told without its keys.
+      let next = try Self.binding(Self.new, endpoint: Self.endpoint + "2")
+      #expect(
+        try await registry.replace(
+          user: "u1", Self.binding(Self.old), with: next, at: Self.time + 1))
+      #expect(try await redis.ask("SCARD", bindings) == "1000")
+      func run(_ keys: String, _ endpoint: String) async throws -> String? {
+        let reply = try await redis.execute(
+          RedisPipeline([
+            "EVAL", script, "1", keyspace.tokenOwner(token: endpoint), "bind", "u1", "webpush",
+            Self.app, "", keys,
+          ]))[0]
+        return reply.errorText ?? reply.integer.map { String($0) }
+      }
+      #expect(try await run(Self.old, next.token) == "1")
+      #expect(try await run(Self.old, Self.endpoint)?.contains("at most 1000") == true)
+      #expect(try await redis.ask("SCARD", bindings) == "1000")
+    }
+  }
+
+  @Test func anImportCountsNewKeysAsTheOldOnes() async throws {
+    try await RedisFixture().run { redis async throws in
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await Self.fill(redis)
+      for (line, endpoint) in [Self.endpoint, Self.endpoint + "2"].enumerated() {
+        let binding = try Self.binding(Self.new, endpoint: endpoint)
+        try await writer.append(
+          AudienceRow(user: "u1", profile: [], bindings: [binding], boundAt: Self.time), line: line)
+      }
+      try await writer.finish()
+      let members = try await redis.members(keyspace.bindings(user: "u1"))
+      #expect(try members.contains(Self.binding(Self.new).member) && members.count == 1_000)
+      #expect(writer.takeRefused().map(\.line) == [1])
+    }
+  }
+
   /// `bind.lua`, as a backend sends it.
   @Test func theShippedScriptBindsAndUnbindsIt() async throws {
     let script = try shippedScript("bind.lua")

@@ -19,7 +19,7 @@ import Testing
   private func start(_ bed: WorkerBed, _ files: CertificateCredentials) async throws -> Worker {
     try await bed.startWorker {
       $0.credentials = AppCredentials(files.credentials)
-      $0.lookAtCredentials = { files.look().map { [$0] } ?? [] }
+      $0.lookAtCredentials = { files.look().map { [PlatformCredentialChange(.apns, $0)] } ?? [] }
       $0.credentialsExpireAt = { files.expiresAt }
     }
   }

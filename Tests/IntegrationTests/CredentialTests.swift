@@ -3,6 +3,7 @@ import APNsSimulator
 import Assembly
 import Deliver
 import Glibc
+import Pipeline
 import Settings
 import TestBed
 import Testing
@@ -50,7 +51,9 @@ import Testing
     let credentials = try ProviderCredentials(settings)
     let worker = try await bed.startWorker {
       $0.credentials = AppCredentials(APNsCredentials.key(credentials.tokens))
-      $0.lookAtCredentials = { credentials.look().map { [$0] } ?? [] }
+      $0.lookAtCredentials = {
+        credentials.look().map { [PlatformCredentialChange(.apns, $0)] } ?? []
+      }
     }
     let tokens = (0..<4000).map { paddedHex($0) }
     try await bed.follow("s1", tokens: tokens)

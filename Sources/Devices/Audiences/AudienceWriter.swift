@@ -183,7 +183,14 @@ package final class AudienceWriter {
       var reason: String?
       if devices + members.count > AudienceRow.maximumBindings, !row.bindings.isEmpty {
         let bindings = keyspace.bindings(user: row.user)
-        let new = try await missing(members.map { ["SISMEMBER", bindings, $0.text] })
+        var new = try await missing(members.map { ["SISMEMBER", bindings, $0.text] })
+        let texts = members.map(\.text)
+        if new > 0, devices + new > AudienceRow.maximumBindings,
+          let places = try await DevicePlaces.read(
+            of: row.user, for: texts, among: devices, redis, keyspace)
+        {
+          new = places.free(for: texts)
+        }
         if new > 0, devices + new > AudienceRow.maximumBindings {
           reason = AudienceRow.tooManyDevices(of: row.user, devices + new)
         }

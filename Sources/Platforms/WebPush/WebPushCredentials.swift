@@ -13,7 +13,7 @@ package final class WebPushCredentials: PlatformAccount {
   static let youth: Int64 = 5 * 60_000
 
   private let tokens: VAPIDTokenSource
-  private let dialect: PushServiceDialect
+  let dialect: PushServiceDialect
   private let encryption: MessageEncryption
   private let wallClock: @Sendable () -> Int64
 

@@ -73,11 +73,21 @@ final class WebPushRequestWriter: RequestWriter {
   func fill(
     _ fields: HTTP2FieldBlock, for push: PushBatch.Entry, in bytes: ByteArena, slot: Int
   ) -> UnsafeRawBufferPointer? {
+    fill(
+      fields, keys: bytes[push.keys], token: bytes[push.token], message: bytes[push.payload],
+      slot: slot)
+  }
+
+  /// As above. `token` stays where it is as long as the fields are used.
+  func fill(
+    _ fields: HTTP2FieldBlock, keys: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer,
+    message: UnsafeRawBufferPointer, slot: Int
+  ) -> UnsafeRawBufferPointer? {
     let start = memory + slot * Self.slotBytes
     guard let headers = filledWith,
-      let keyID = SubscriptionKeys.read(bytes[push.keys], to: subscription),
+      let keyID = SubscriptionKeys.read(keys, to: subscription),
       let authorization = headers.tokens.authorization(keyID),
-      let path = path(in: bytes[push.token])
+      let path = path(in: token)
     else { return nil }
     let seconds = headers.secondsLeft(at: wallClock())
     let digits = Self.write(seconds, to: start + Self.bodyBytes)
@@ -93,7 +103,7 @@ final class WebPushRequestWriter: RequestWriter {
     let subscription = UnsafeRawBufferPointer(
       start: subscription, count: SubscriptionKeys.byteCount)
     guard
-      let count = try? encryptor.encrypt(bytes[push.payload], for: subscription, to: body)
+      let count = try? encryptor.encrypt(message, for: subscription, to: body)
     else { return nil }
     return UnsafeRawBufferPointer(start: start, count: count)
   }

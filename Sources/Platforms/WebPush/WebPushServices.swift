@@ -17,8 +17,8 @@ package final class WebPushServices: PushServices {
   }
 
   private let keys: VAPIDKeyRing
-  private let encryption: MessageEncryption
-  private let rules: EndpointRules
+  let encryption: MessageEncryption
+  let rules: EndpointRules
   private let wallClock: @Sendable () -> Int64
   private let monotonic: @Sendable () -> UInt64
   private let state = ThreadLock(State())
