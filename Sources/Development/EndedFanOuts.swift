@@ -15,7 +15,7 @@ struct EndedFanOuts {
     let ended = recent.filter {
       switch $0.status.state {
       case .done, .expired, .incomplete: true
-      case .running, .unknown: false
+      case .scheduled, .running, .unknown: false
       }
     }
     let new = ended.filter { !told.contains(ExactText($0.event)) }
