@@ -156,6 +156,15 @@ local function device(KEYS, ARGV)
       and string.match(binding, '^webpush:([^:]*):') == topic
   end
 
+  -- Whether the user has the subscription with other keys, which the new one takes the place of.
+  local function has_twin()
+    if environment ~= 'webpush' then return false end
+    for _, had in ipairs(redis.call('SMEMBERS', keys(user)[1])) do
+      if is_twin(had) then return true end
+    end
+    return false
+  end
+
   -- Takes out the user's subscription, whatever its keys. Answers how many there were.
   local function drop_twins()
     local removed = 0
@@ -230,7 +239,7 @@ local function device(KEYS, ARGV)
   if wrong_others() then return problem end
   -- A user has a bounded number of devices, so that reading them holds nobody up.
   local count = redis.call('SCARD', keys(user)[1])
-  if count >= 1000 and redis.call('SISMEMBER', keys(user)[1], member) == 0 then
+  if count >= 1000 and redis.call('SISMEMBER', keys(user)[1], member) == 0 and not has_twin() then
     return refuse('the user has ' .. count .. ' devices already, at most 1000 are taken')
   end
   -- A registration that is told later than it was takes nothing from whoever logged in since.

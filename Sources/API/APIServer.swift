@@ -102,6 +102,8 @@ package final class APIServer: Sendable {
   /// Keys that are good from now on.
   package func use(_ keys: APIKeyRing) async {
     for thread in threads { await thread.service.use(keys) }
+    // Who watches comes back with a key that is good, or not at all.
+    await shared.dashboard.endStreams()
   }
 
   /// The certificate for new connections. If it is refused, the first thread throws, and all keep

@@ -71,7 +71,8 @@ package actor APIService {
     let deadLetters = DeadLetterRoutes(options, shared, redis: redis, loop: loop)
     documented =
       devices.routes + users.routes + tags.routes + door.routes + fanOuts.routes + traces.routes
-      + deadLetters.routes + ImportRoutes(jobs: imports, options: options).routes + live.routes
+      + (options.isReadOnly ? [] : deadLetters.routes)
+      + ImportRoutes(jobs: imports, options: options).routes + live.routes
       + [OpenAPI.route]
     if options.isReadOnly { documented = documented.filter { !$0.isChange } }
     router = APIRouter(documented + live.pages)

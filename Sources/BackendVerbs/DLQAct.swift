@@ -141,7 +141,7 @@ enum DLQAct {
       let result: (letter: KafkaMessage, preview: LetterPreview)?
       do throws(DeadLettersError) {
         result = try await connection.acts(producer).correct(
-          id, body: Array(text.utf8), isDry: isDry)
+          id, body: Array(text.utf8), isDry: isDry, repeats: invocation[DLQVerb.repeats])
       } catch {
         throw CommandFailure(error)
       }

@@ -148,7 +148,8 @@ struct DLQConnection {
   let topic: LetterTopic
   let marks: LetterMarks
   let judge: LetterJudge
-  let stragglersTopic: String
+  /// Those whose records name no device.
+  let plainTopics: [String]
   private let now: () -> Int64
 
   struct Details: Sendable {
@@ -184,7 +185,9 @@ struct DLQConnection {
       (_, redis) async throws(CommandFailure) -> T in
       let connection = DLQConnection(
         topic: topic, marks: LetterMarks(redis: redis, keyspace: keyspace), judge: judge,
-        stragglersTopic: ingest.stragglersTopic, now: { invocation.nowMilliseconds })
+
+        plainTopics: [ingest.eventsTopic, ingest.segmentsTopic, ingest.bulkTopic],
+        now: { invocation.nowMilliseconds })
       return try await body(connection)
     }
   }
@@ -230,7 +233,7 @@ struct DLQConnection {
     return Details(
       row: .init(letter: summary, mark: mark), record: record,
       preview: judge.judge(record, now: now()).preview,
-      holdsTokens: record.letterHoldsTokens(stragglersTopic: stragglersTopic))
+      holdsTokens: record.mayHoldTokens(except: plainTopics))
   }
 
   /// - Parameter producer: nil: nothing is to be sent.

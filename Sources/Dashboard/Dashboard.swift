@@ -118,6 +118,13 @@ package actor Dashboard {
     return stream
   }
 
+  /// Ends what everybody watches.
+  package func endStreams() {
+    for watch in watches.values {
+      for stream in watch.streams.values { stream.end() }
+    }
+  }
+
   private func left(_ number: Int, _ view: DashboardView) {
     watches[view]?.streams[number] = nil
     if watches[view]?.streams.isEmpty == true { watches[view] = nil }

@@ -75,7 +75,8 @@ final class DashboardReader {
       var occasion = TemplateSamples.Occasion()
       occasion.document = document
       occasion.template = detail.status.template
-      texts[event] = make(occasion).first?.texts
+      // None: this process has no such template, and need not look each second.
+      texts[event] = make(occasion).first?.texts ?? []
     }
   }
 

@@ -117,12 +117,16 @@ package struct LetterActs {
   }
 
   /// Sends another body instead of the letter's own.
+  /// - Parameter repeats: also of a letter that was replayed or dropped before.
   /// - Returns: the preview of the corrected record; it was sent if that fits and `isDry` is false.
   ///   Nil: Kafka has no such letter.
   package func correct(
-    _ id: LetterID, body: [UInt8], isDry: Bool
+    _ id: LetterID, body: [UInt8], isDry: Bool, repeats: Bool
   ) async throws(DeadLettersError) -> (letter: KafkaMessage, preview: LetterPreview)? {
     guard let letter = try await read([id]).records.first else { return nil }
+    if !isDry, !repeats, let mark = try await knownMarks(of: [letter])[LetterSummary(letter).id] {
+      return (letter, .refused("it was \(mark.state.rawValue) before"))
+    }
     let (preview, record) = judge.judge(letter, body: body, now: now())
     guard !isDry, preview.fits, let record else { return (letter, preview) }
     do throws(KafkaError) {

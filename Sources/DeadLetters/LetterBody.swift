@@ -27,8 +27,11 @@ package struct LetterBody: Sendable, Equatable {
 }
 
 extension KafkaMessage {
-  /// Records of stragglers name the devices that wait.
-  package func letterHoldsTokens(stragglersTopic: String) -> Bool {
-    LetterSummary(self).topic.isExactly(stragglersTopic)
+  /// Records of stragglers name the devices that wait; so may those of a topic that nobody knows
+  /// any more.
+  /// - Parameter topics: those whose records name none.
+  package func mayHoldTokens(except topics: [String]) -> Bool {
+    let own = LetterSummary(self).topic
+    return !topics.contains { own.isExactly($0) }
   }
 }

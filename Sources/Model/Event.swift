@@ -75,7 +75,8 @@ package struct Event: Sendable, Equatable {
     return Event(
       id: id, app: app, streamer: streamer, stream: stream, template: template,
       occurredAt: occurredAt, expiresAt: expiresAt - sendAt.due.upperBound + due, sendAt: sendAt,
-      audience: audience, pushesPerSecond: pushesPerSecond, fields: fields, document: document)
+      audience: audience, pushesPerSecond: pushesPerSecond, fields: fields, document: document,
+      trace: trace, appendedAt: appendedAt)
   }
 
   /// Its expression names the streamer's followers, who may be in a plain set of any size.

@@ -143,9 +143,10 @@ package final class Worker: Sendable {
     let isDone = await drain()
     await pump.giveUpDeadLetters()
     for lane in lanes { await lane.stop() }
-    await spans?.stop()
     let left = await pump.close(timeout: Self.closeTimeout)
     producer.close(timeout: max(left, .zero))
+    // Behind the last commit: a collector that is slow keeps no partition from the others.
+    await spans?.stop()
     // Records that the lanes gave up come back, before their threads end under it.
     _ = await pump.drain(timeout: .seconds(1))
     pump.end()

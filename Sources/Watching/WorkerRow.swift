@@ -22,7 +22,9 @@ package struct WorkerRow: Sendable, Equatable {
   package static let staleAfterMilliseconds: Int64 = 25_000
 
   package init(_ beat: WorkerBeat) {
-    func number(_ name: String) -> Int { beat.fields[name].flatMap { Int($0) } ?? 0 }
+    func number(_ name: String) -> Int {
+      beat.fields[name].flatMap { Int($0) }.map { min(max($0, -(1 << 52)), 1 << 52) } ?? 0
+    }
     func texts(_ name: String) -> [String] {
       (beat.fields[name] ?? "").split(separator: "; ").map(String.init)
     }

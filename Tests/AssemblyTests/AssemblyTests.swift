@@ -117,6 +117,7 @@ import Transport
     ingest.maximumEventBytes = 5 << 10
     ingest.defaultExpirySeconds = 27
     ingest.maximumExpirySeconds = 28 * 3600
+    ingest.maximumSendAhead = .seconds(29 * 3600)
     #expect(try Assembly.ingestOptions(settings()) == ingest)
   }
 

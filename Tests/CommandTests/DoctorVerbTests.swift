@@ -176,7 +176,14 @@ import Testing
       zip(keys, parts).map { "kafka.topics.\($0)=\(name)\($1)" } + [
         "kafka.bootstrap_servers=\(kafka.bootstrapServers)", "kafka.group=\(name)",
       ]
-    let (code, items) = try doctor(["--only", "kafka"] + settings.flatMap { ["--set", $0] })
+    func ask() throws -> (Int32, [Item]) {
+      try doctor(["--only", "kafka"] + settings.flatMap { ["--set", $0] })
+    }
+    var (code, items) = try ask()
+    // A Kafka that nobody has used makes the topic of its groups for the first question about one.
+    for _ in 0..<5 where !items.contains(where: { $0.id == "kafka.lag" }) {
+      (code, items) = try ask()
+    }
     #expect(code == 1)
     #expect(items.contains { $0.id == "kafka.brokers" && $0.status == "warning" }, "\(items)")
     #expect(items.count { $0.id == "kafka.replication" && $0.status == "ok" } == 5, "\(items)")

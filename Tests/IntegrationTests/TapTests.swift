@@ -100,7 +100,7 @@ import Testing
       try bed.redis.cli("HGET", "ff:worker:worker-1", "beat_ms") != beats ? true : nil
     }
     #expect(try bed.redis.cli("EXISTS", "ff:{tap}:samples") == "0")
-    #expect(try bed.redis.cli("ZRANGE", "ff:workers", "0", "-1") == "worker-1")
+    #expect(try bed.redis.cli("HKEYS", "ff:workers") == "worker-1")
     _ = await worker.stop()
   }
 

@@ -132,7 +132,8 @@ import Testing
       beats = try await record.beatingWorkers(atMost: 1)
       #expect(beats.workers.map(\.id) == ["w2"])
       #expect(beats.all == 2)
-      try await record.heartbeat(worker: "w2", instance: "b", [], now: noon + 60_000)
+      // As when its heartbeat has expired.
+      _ = try await redis.ask("DEL", keyspace.worker(id: "w1"))
       #expect(try await record.beatingWorkers(atMost: 10).workers.map(\.id) == ["w2"])
     }
   }

@@ -3,13 +3,17 @@ import EventLoop
 import Kafka
 
 /// What the API's threads share of the dead letters: one scan at a time, which counts for a second,
-/// and one replay or drop at a time.
+/// one replay or drop at a time, and a few reads of single letters.
 actor DeadLetterDesk {
   nonisolated let topic: LetterTopic
   private let loop: EventLoop
   private var scanned: (scan: LetterScan, at: UInt64)?
   private var running: Task<Result<LetterScan, KafkaError>, Never>?
   private var isActing = false
+  private var reading = 0
+
+  /// Single letters that are read at a time: each read has a Kafka client of its own.
+  private static let mostReading = 4
 
   /// How long a scan counts. Whoever acts by a filter says how many letters it expects.
   private static let scanCounts: Duration = .seconds(1)
@@ -45,6 +49,17 @@ actor DeadLetterDesk {
     running = nil
     if case .success(let scan) = result { scanned = (scan, loop.now) }
     return try result.get()
+  }
+
+  /// One letter; nil: Kafka has it not, or no longer.
+  func record(_ id: LetterID) async throws(KafkaError) -> KafkaMessage? {
+    guard reading < Self.mostReading else {
+      throw KafkaError(
+        code: .timedOut, message: "other letters are being read: ask again")
+    }
+    reading += 1
+    defer { reading -= 1 }
+    return try await topic.records([id]).records.first
   }
 
   /// Whether the caller may replay or drop letters now; it says so with `endAct` when it is done.

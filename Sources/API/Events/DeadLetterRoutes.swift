@@ -90,7 +90,7 @@ final class DeadLetterRoutes {
     }
     let letter: KafkaMessage?
     do throws(KafkaError) {
-      letter = try await desk.topic.records([id]).records.first
+      letter = try await desk.record(id)
     } catch {
       throw Problem(error)
     }
@@ -129,7 +129,10 @@ final class DeadLetterRoutes {
   /// Records of stragglers name device tokens, which keys of scope read-only do not see.
   private func body(of letter: KafkaMessage, _ request: APIRequest) -> [(String, JSONValue)] {
     guard let value = letter.value else { return [("value", .null)] }
-    let holdsTokens = letter.letterHoldsTokens(stragglersTopic: options.ingest.stragglersTopic)
+    let holdsTokens = letter.mayHoldTokens(
+      except: [
+        options.ingest.eventsTopic, options.ingest.segmentsTopic, options.ingest.bulkTopic,
+      ])
     guard request.isTrusted || !holdsTokens else {
       return [("value", .null), ("value_withheld", .bool(true))]
     }
@@ -248,7 +251,8 @@ extension DeadLetterRoutes {
     request.notes.add("corrected", "true")
     let corrected: (letter: KafkaMessage, preview: LetterPreview)?
     do throws(DeadLettersError) {
-      corrected = try await acts.correct(id, body: Array(value.utf8), isDry: isDry)
+      corrected = try await acts.correct(
+        id, body: Array(value.utf8), isDry: isDry, repeats: false)
     } catch {
       throw Problem(error)
     }

@@ -43,9 +43,9 @@ const shortcuts = [
 function readRoute() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, id] = path.split("/");
-  const found = { name: name in titles ? name : "fanouts", id: "", query: {} };
+  const found = { name: Object.hasOwn(titles, name) ? name : "fanouts", id: "", query: {} };
   try {
-    found.id = `${name}/` in sources && id ? decodeURIComponent(id) : "";
+    found.id = Object.hasOwn(sources, `${name}/`) && id ? decodeURIComponent(id) : "";
   } catch {
     // Somebody has mistyped the address: the list is shown.
   }

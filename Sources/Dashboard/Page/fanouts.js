@@ -186,7 +186,7 @@ function controls(context, shown, all) {
     field("Filter", "input", { id: "search", type: "search", value: filter.text,
       placeholder: "event, streamer, title, template", oninput: change("text") }),
     field("State", "select", { value: filter.state, onchange: change("state") },
-      [["", "all"], ["running", "not finished"], ...["paused", "limited", "waiting", "incomplete",
+      [["", "all"], ["running", "not finished"], ...["scheduled", "paused", "limited", "waiting", "incomplete",
         "done", "expired", "cancelled"].map((state) => [state, state])]
         .map(([value, text]) => h("option", { value, key: `= ${value}` }, text))),
     h("output", { class: "quiet" }, shown === all ? count(all, "fan-out", "fan-outs")

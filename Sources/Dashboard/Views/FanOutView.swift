@@ -13,13 +13,14 @@ struct FanOutView {
   let now: Int64
 
   enum State: String {
-    case running, paused, limited, waiting, incomplete, done, expired, cancelled, planned, unknown
+    case scheduled, running, paused, limited, waiting, incomplete, done, expired, cancelled, unknown
   }
 
   /// The state in one word, and why it is so.
   var state: (state: State, why: String?) {
     let word = State(rawValue: status.word) ?? .unknown
     switch word {
+    case .scheduled: return (word, status.sendAt.map { "for \($0.text)" })
     case .paused, .cancelled: return (word, Self.some(status.haltReason))
     case .incomplete:
       return (word, "segments in the dead letters or lost: \(status.deadLettered)")

@@ -64,7 +64,8 @@ final class FanOutRunner {
       lane.log.notice("duplicate event dropped", .of(event))
       return .done
     case .finished:
-      // Who brought it to its end may have died before it told of that.
+      // Who brought it to its end may have died before it told of that. Others need not wait for it.
+      slot.release()
       try await lane.outcomes.publishEnd(of: event)
       return .done
     case .waits(let due):
@@ -77,11 +78,13 @@ final class FanOutRunner {
       published = count
       lane.log.fanOut("fan-out resumed", event, audience, ["published": .integer(published)])
     case .empty(let figures):
+      slot.release()
       try await nobodyIsAddressed(by: event, audience, figures)
       return .done
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
       lane.log.notice("event not sent", .of(event, ["reason": .text(reason)]))
+      slot.release()
       try await lane.ended(event, figures, rest: .nothing)
       return .done
     case .new: began(event, audience, now)

@@ -88,23 +88,26 @@ final class Schedule {
     isReleasing = true
     defer { isReleasing = false }
     do {
-      let due = try await lane.record.takeDue(atMost: Self.window, lease: Self.lease)
-      for taken in due {
-        do {
-          try await release(taken)
-        } catch let error as RecordError {
-          // What Redis holds of one event must not keep the others waiting.
-          if error.isTransient { throw error }
-          say(
-            "a scheduled event is not sent: what Redis holds of it is not usable", taken, "\(error)"
-          )
-        } catch let error as KafkaError {
-          say("a scheduled event is not sent: Kafka does not take its record", taken, "\(error)")
-        }
-      }
+      var due: [DueEvent]
+      repeat {
+        due = try await lane.record.takeDue(atMost: Self.window, lease: Self.lease)
+        for taken in due { try await releaseAlone(taken) }
+      } while due.count == Self.window
     } catch {
       // Another look comes in a second. That Redis is away is said by whoever needs it.
       lane.log.debug("scheduled events are not released", ["error": .text("\(error)")])
+    }
+  }
+
+  /// What is wrong with one event must not keep the others waiting.
+  private func releaseAlone(_ taken: DueEvent) async throws {
+    do {
+      try await release(taken)
+    } catch let error as RecordError {
+      if error.isTransient { throw error }
+      say("a scheduled event is not sent: what Redis holds of it is not usable", taken, "\(error)")
+    } catch let error as KafkaError {
+      say("a scheduled event is not sent: Kafka does not take its record", taken, "\(error)")
     }
   }
 

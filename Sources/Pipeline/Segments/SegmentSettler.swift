@@ -71,12 +71,18 @@ final class SegmentSettler {
   /// Counts what was sent of a segment whose rest cannot be, and writes what Apple said of its
   /// tokens.
   func settlePart(_ run: SegmentRun) async {
+    // Whatever may be wrong with the rest of it.
+    do {
+      try await lane.outcomes.publish(run)
+    } catch {
+      // Another worker does all of it, and tells of it.
+      return
+    }
     do {
       try await lane.retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
         try await lane.record.prune(run.segment, run.tally, now: lane.now)
       }
       try await news.settlePart(run)
-      try await lane.outcomes.publish(run)
     } catch is RetryUntilStopped.Stopped {
       // Another worker does all of it, and counts it.
       return

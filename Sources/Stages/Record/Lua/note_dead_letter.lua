@@ -5,6 +5,8 @@
 -- Answers {what it did, whether the fan-out ended with it, its outcomes then}.
 local segment = args.segment
 local state = redis.call('HGET', event, 'state')
+-- Redis has an event that waits for its time, and it is sent then.
+if segment == 'event' and state == 'scheduled' then return {'nothing', 0, {}} end
 if segment == 'event' or segment == 'plan' then
   if segment == 'event' and redis.call('HGET', event, 'source') ~= args.source
       or not state or state == 'done' or state == 'expired' then

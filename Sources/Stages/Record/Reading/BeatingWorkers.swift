@@ -3,7 +3,7 @@ import Keyspace
 /// What a worker's last heartbeat said.
 package struct WorkerBeat: Sendable, Equatable {
   package let id: String
-  /// The fields of `ff:worker:<id>`, by our names; empty when it has expired meanwhile.
+  /// The fields of `ff:worker:<id>`, by our names.
   package let fields: [String: String]
 
   package init(id: String, fields: [String: String]) {
@@ -13,7 +13,8 @@ package struct WorkerBeat: Sendable, Equatable {
 }
 
 extension RecordStage {
-  /// The workers on the list `ff:workers`, who beat last first, and how many there are in all.
+  /// The workers on the list `ff:workers` whose heartbeats have not expired, who beat last first, and
+  /// how many are on the list.
   package func beatingWorkers(
     atMost limit: Int
   ) async throws(RecordError) -> (workers: [WorkerBeat], all: Int) {
@@ -26,7 +27,8 @@ extension RecordStage {
     guard !ids.isEmpty else { return ([], beats.count) }
     let replies = try await checkedReplies(to: ids.map { ["HGETALL", keyspace.worker(id: $0)] })
     return (
-      ids.indices.map { WorkerBeat(id: ids[$0], fields: replies[$0].dictionary ?? [:]) },
+      ids.indices.map { WorkerBeat(id: ids[$0], fields: replies[$0].dictionary ?? [:]) }
+        .filter { !$0.fields.isEmpty },
       beats.count
     )
   }

@@ -58,7 +58,11 @@ extension RecordStage {
       try await takeBack(event, isOver: false)
       return opened
     }
-    if case .empty = opened.result { try? await takeBack(event, isOver: true) }
+    switch opened.result {
+    // It tells nobody, and keeps no later one back.
+    case .empty, .stopped: try? await takeBack(event, isOver: true)
+    default: break
+    }
     switch (opened.result, opened.claim) {
     case (.new, _), (.resumed, nil), (.resumed, .yours?), (.resumed, .claimed?),
       (.resumed, .paused?):
