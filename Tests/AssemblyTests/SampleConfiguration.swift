@@ -42,7 +42,7 @@ enum SampleConfiguration {
       default_time_zone: Asia/Kathmandu
       devices: newest
       events_per_hour: 34
-    templates: { directory: ., unknown_wait: 47s }
+    templates: { directory: ., unknown_wait: 47s, reload_interval: 48s }
     apns:
       production:
         { host: production.example, port: 2001, interface: binary, broadcast_host: b.example,
