@@ -131,6 +131,10 @@ package enum TemplateChange: Sendable {
       for warning in set.templates.filter({ set.changed.contains($0.name) }).flatMap(\.warnings) {
         log.warning("a template looks mistaken", ["place": .text(warning.description)])
       }
+      guard !set.changed.isEmpty || !set.removed.isEmpty else {
+        log.notice("the templates on disk are those in use again")
+        return
+      }
       var fields: LogFields = ["changed": .text(set.changed.joined(separator: ", "))]
       if !set.removed.isEmpty { fields["removed"] = .text(set.removed.joined(separator: ", ")) }
       log.notice("the templates on disk are used from now on", fields)

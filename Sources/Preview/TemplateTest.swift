@@ -122,7 +122,7 @@ private struct Shown {
   }
 
   /// The values that a statement is about: of a text without a platform one of each platform that
-  /// shows something, unless another statement is about it.
+  /// shows such a text, unless another statement is about it.
   func values(
     of statement: TemplateCases.Statement, among all: [TemplateCases.Statement]
   ) -> [(platform: String?, value: JSONValue)] {
@@ -130,7 +130,8 @@ private struct Shown {
     if path == ["locale"] { return [(nil, .string(preview.locale))] }
     guard path.count == 1 else { return [(nil, value(of: path))] }
     let found = messages.filter { message in
-      !message.texts.isEmpty && !all.contains { $0.path == [message.platform] + path }
+      text(path[0], message.texts) != .null
+        && !all.contains { $0.path == [message.platform] + path }
     }
     guard !found.isEmpty else { return [(nil, .null)] }
     return found.map { ($0.platform, text(path[0], $0.texts)) }
@@ -169,14 +170,11 @@ private struct Shown {
       found.append(TemplateCases.Statement(path: path, value: value, place: nil))
     }
     add(["locale"], .string(preview.locale))
-    let showing = messages.filter { !$0.texts.isEmpty }
     for name in TemplateCases.texts {
-      guard let first = showing.first.map({ text(name, $0.texts) }) else { continue }
-      if first != .null { add([name], first) }
-      for message in showing.dropFirst() where text(name, message.texts) != first {
-        // Only Apple has subtitles.
-        add([message.platform, name], text(name, message.texts))
-      }
+      let values = messages.map { ($0.platform, text(name, $0.texts)) }.filter { $0.1 != .null }
+      guard let first = values.first?.1 else { continue }
+      add([name], first)
+      for (platform, value) in values where value != first { add([platform, name], value) }
     }
     for message in messages {
       add([message.platform, "bytes"], .integer(Int64(message.message.byteCount)))

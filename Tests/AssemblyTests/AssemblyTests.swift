@@ -271,6 +271,7 @@ import Transport
     #expect(options.heartbeatInterval == .seconds(18))
     #expect(options.templates.map(\.name) == ["hello"])
     #expect(options.templateWait == .seconds(47))
+    #expect(options.templateInterval == .seconds(48))
     // Each room's options are its own.
     #expect(options.kafka == Assembly.kafkaOptions(settings))
     #expect(options.ingest == Assembly.ingestOptions(settings))

@@ -73,7 +73,7 @@ import Testing
       Issue.record("it is used")
       return
     }
-    #expect(mistakes.count == 1 && mistakes[0].hasPrefix(directory.file("other.yaml") + ":1:"))
+    #expect(mistakes.count == 1 && mistakes[0].hasPrefix(directory.file("other.yaml") + ":2:"))
     #expect(files.templates?.map(\.name) == ["go-live"])
     #expect(files.figures.refused == 1 && files.figures.refusedSince == Self.now)
     #expect(files.look(isSettled: false) == nil, "it is told once")

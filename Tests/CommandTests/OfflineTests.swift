@@ -1,3 +1,4 @@
+import Checkout
 import Fixtures
 import JSON
 import Processes
@@ -53,6 +54,42 @@ import Testing
     let checks = try #require(object?["checks"]?.array)
     #expect(checks.contains { $0.object?["key"]?.string == "redis.port" })
     #expect(object?["problems"]?.integer ?? 0 >= 2)
+  }
+
+  @Test func theShippedTemplatesPassTheirTests() throws {
+    let templates = Checkout.path("Config/templates")
+    let outcome = try Command.run("template", "test", templates)
+    #expect(outcome.code == 0 && outcome.text.contains("3 passed, 0 failed"), "\(outcome.text)")
+    #expect(try Command.run("template", "lint", templates).code == 0)
+    #expect(try Command.run("template", "diff", templates, templates).code == 0)
+  }
+
+  @Test func theTestsOfATemplateFailAndAreUpdated() throws {
+    let directory = try ScratchDirectory()
+    let old = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
+    let tests = try directory.write(
+      "cases:\n  - name: all\n    expect:\n      body: hullo\n", to: "hello.tests.yaml")
+    let failed = try Command.run("template", "test", old)
+    #expect(failed.code == 1 && failed.text.contains("hello.tests.yaml:4:13: body (apns, fcm"))
+    #expect(failed.lines.contains("                     ^"), "\(failed.text)")
+    #expect(try Command.run("template", "test", old, "--update").code == 0)
+    #expect(
+      try ChildProcess.run(["cat", tests])
+        == "cases:\n  - name: all\n    expect:\n      body: \"hello\"\n")
+    let new = try directory.write("payload: { aps: { alert: good day } }\n", to: "new.yaml")
+    let diff = try Command.run("template", "diff", old, new)
+    #expect(diff.code == 1 && diff.text.contains("after   good day"), "\(diff.text)")
+    let orphan = try directory.write("cases: []\n", to: "nobody.tests.yaml")
+    #expect(try Command.run("template", "test", directory.path).text.contains(orphan))
+  }
+
+  @Test func aPreviewNamesWhatIsMissing() throws {
+    let directory = try ScratchDirectory()
+    let file = try directory.write(
+      "payload: { aps: { alert: \"play {{data.game}}\" } }\n", to: "hello.yaml")
+    let outcome = try Command.run("template", "preview", file)
+    #expect(outcome.code == 0 && outcome.text.contains("play"), "\(outcome.text)")
+    #expect(outcome.text.contains("the event has no data.game"))
   }
 
   @Test func emitTellsWrongFlagsBeforeItConnects() throws {

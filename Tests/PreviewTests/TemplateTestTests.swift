@@ -55,7 +55,7 @@ import Testing
       "cases: [ { name: a, expect: { title: Aiko was here, } } ]")[0]
     #expect(
       result.failures.first?.lines == [
-        "expected  Aiko was here", "actual    Aiko is live", "               ^^^^^^^",
+        "expected  Aiko was here", "actual    Aiko is live", "               ^^^^^^",
       ])
     #expect(result.failures.first?.place == "go-live.tests.yaml:1:38")
   }

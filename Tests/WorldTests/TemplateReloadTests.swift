@@ -23,6 +23,7 @@ import World
         $0.lookAtTemplates = { files.look(isSettled: $0) }
         $0.templateInterval = interval
         $0.templateReloads = { files.figures }
+        $0.templateWait = .seconds(600)
       }
       harness.world.whenPushed = {
         templates.texts.append(String(decoding: $0.payload, as: UTF8.self))
