@@ -59,7 +59,7 @@ struct APIMetrics: Sendable {
   /// In the order of the text.
   static let all =
     [requests, times, importedRows, auditLines] + DashboardMetrics.all + ReloadMetrics.all
-      + APIProcessMetrics.all
+    + APIProcessMetrics.all
 
   var text: PrometheusText {
     var text = PrometheusText()

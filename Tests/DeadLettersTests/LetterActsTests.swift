@@ -200,15 +200,15 @@ import Threads
     try await redis.run { redis in
       let acts = acts(redis, sent: sent)
       let id = ids(0)[0]
-      let wrong = try await acts.correct(id, body: Array("[]".utf8), isDry: false)
+      let wrong = try await acts.correct(id, body: Array("[]".utf8), isDry: false, repeats: false)
       #expect(wrong?.preview.fits == false)
-      let dry = try await acts.correct(id, body: Samples.event("e1"), isDry: true)
+      let dry = try await acts.correct(id, body: Samples.event("e1"), isDry: true, repeats: false)
       #expect(dry?.preview == .fits("event e1") && sent.withLock { $0.isEmpty })
-      let done = try await acts.correct(id, body: Samples.event("e1"), isDry: false)
+      let done = try await acts.correct(id, body: Samples.event("e1"), isDry: false, repeats: false)
       #expect(done?.letter.value == Array("{".utf8))
       #expect(sent.withLock { $0.map(\.value) } == [Samples.event("e1")])
       #expect(try await acts.run(.replay, [id], isDry: false).already == 1)
-      #expect(try await acts.correct(ids(5)[0], body: [], isDry: true) == nil)
+      #expect(try await acts.correct(ids(5)[0], body: [], isDry: true, repeats: false) == nil)
     }
   }
 }

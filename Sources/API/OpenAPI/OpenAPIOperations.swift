@@ -6,7 +6,7 @@ import Model
 enum OpenAPIOperations {
   static let all: [OpenAPIOperation] =
     devices + androidDevices + browsers + users + tags + imports + events + deadLetters + live
-      + [document]
+    + [document]
 
   private static let json = ["application/json"]
 
