@@ -207,6 +207,11 @@ import Threads
       let done = try await acts.correct(id, body: Samples.event("e1"), isDry: false, repeats: false)
       #expect(done?.letter.value == Array("{".utf8))
       #expect(sent.withLock { $0.map(\.value) } == [Samples.event("e1")])
+      // Nor does it go out again with another id.
+      let again = try await acts.correct(
+        id, body: Samples.event("e2"), isDry: false, repeats: false)
+      #expect(again?.preview == .refused("it was replayed before"))
+      #expect(sent.withLock { $0.count } == 1)
       #expect(try await acts.run(.replay, [id], isDry: false).already == 1)
       #expect(try await acts.correct(ids(5)[0], body: [], isDry: true, repeats: false) == nil)
     }
