@@ -22,14 +22,14 @@ import Testing
     #expect(letter.code == "wrong_type" && letter.event == "corrected")
 
     let corrected = try await act(bed) { acts in
-      try await acts.correct(letter.id, body: good, isDry: false)
+      try await acts.correct(letter.id, body: good, isDry: false, repeats: false)
     }
     #expect(corrected?.preview == .fits("event corrected"))
     #expect(try await bed.finished("corrected").accepted == 1)
     // Whoever sends it again, in spite of its mark, changes nothing.
     for _ in 0..<2 {
       _ = try await act(bed) { acts in
-        try await acts.correct(letter.id, body: good, isDry: false)
+        try await acts.correct(letter.id, body: good, isDry: false, repeats: true)
       }
     }
     try await duplicatesAreCounted(2, bed)
