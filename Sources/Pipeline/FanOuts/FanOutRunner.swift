@@ -63,11 +63,7 @@ final class FanOutRunner {
       lane.counters.add(.eventsDuplicate)
       lane.log.notice("duplicate event dropped", .of(event))
       return .done
-    case .finished:
-      // Who brought it to its end may have died before it told of that. Others need not wait for it.
-      slot.release()
-      try await lane.outcomes.publishEnd(of: event)
-      return .done
+    case .finished: return try await ended(event, slot)
     case .waits(let due):
       // Somebody has put it off since.
       try await schedule.keep(event, due: due)
@@ -78,15 +74,14 @@ final class FanOutRunner {
       published = count
       lane.log.fanOut("fan-out resumed", event, audience, ["published": .integer(published)])
     case .empty(let figures):
-      slot.release()
-      try await nobodyIsAddressed(by: event, audience, figures)
-      return .done
+      lane.counters.add(.eventsWithoutAudience)
+      lane.log.fanOut("fan-out started", event, audience)
+      lane.log.nobodyFollows(event)
+      return try await ended(event, slot, with: figures)
     case .stopped(let reason, let figures):
       lane.counters.add(.eventsStopped)
       lane.log.notice("event not sent", .of(event, ["reason": .text(reason)]))
-      slot.release()
-      try await lane.ended(event, figures, rest: .nothing)
-      return .done
+      return try await ended(event, slot, with: figures)
     case .new: began(event, audience, now)
     }
     guard audience.segmentCount > 1 || event.waveCount > 1 else {
@@ -103,14 +98,20 @@ final class FanOutRunner {
     return .done
   }
 
-  private func nobodyIsAddressed(
-    by event: Event, _ audience: Audience, _ figures: [FanOutFigure],
+  /// Tells that the event has come to its end. Others need not wait for that.
+  /// - Parameter figures: nil: it had ended before, and who brought it there may have died before
+  ///   it told of it.
+  private func ended(
+    _ event: Event, _ slot: LaneSlot, with figures: [FanOutFigure]? = nil,
     isolation: isolated any Actor = #isolation
-  ) async throws {
-    lane.counters.add(.eventsWithoutAudience)
-    lane.log.fanOut("fan-out started", event, audience)
-    lane.log.nobodyFollows(event)
-    try await lane.ended(event, figures, rest: .nothing)
+  ) async throws -> Receipt {
+    slot.release()
+    if let figures {
+      try await lane.ended(event, figures, rest: .nothing)
+    } else {
+      try await lane.outcomes.publishEnd(of: event)
+    }
+    return .done
   }
 
   private func began(_ event: Event, _ audience: Audience, _ now: Int64) {
