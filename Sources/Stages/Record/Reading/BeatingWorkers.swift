@@ -13,8 +13,8 @@ package struct WorkerBeat: Sendable, Equatable {
 }
 
 extension RecordStage {
-  /// The workers on the list `ff:workers` whose heartbeats have not expired, who beat last first, and
-  /// how many are on the list.
+  /// The workers on the list `ff:workers` whose heartbeats have not expired, who beat last first,
+  /// and how many are on the list.
   package func beatingWorkers(
     atMost limit: Int
   ) async throws(RecordError) -> (workers: [WorkerBeat], all: Int) {
