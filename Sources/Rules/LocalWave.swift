@@ -2,8 +2,8 @@ import Model
 
 /// Says of one reader after another whether an hour of the reader's own clock is in one wave of an
 /// event (`LocalWaves`). That depends on the hour and the reader's zone alone, not on when it is
-/// asked: each reader is in one wave.
-package struct LocalWave {
+/// asked: each reader is in one wave. A class, since each user of a page is judged by it.
+package final class LocalWave {
   private let zones: TimeZones
   /// As in `SendTime.local`.
   private let local: Int64
