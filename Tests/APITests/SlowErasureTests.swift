@@ -14,7 +14,7 @@ import Testing
       _ = try bed.redis.server.cli(
         "EVAL",
         """
-        for i = 1, 16000 do
+        for i = 1, 48000 do
           redis.call('HSET', 'ffd:{f:s' .. i .. '}', 'shards', '1', 'generation', '0')
         end
         """, "0")
