@@ -32,16 +32,14 @@ package enum WorkerReaction: String, Sendable, CaseIterable {
   }
 
   /// Nil when there was no answer.
-  init?(to reply: AppleReply, of account: some PlatformAccount) {
-    guard let status = reply.status else { return nil }
-    guard status != 200 else {
+  init?(to reply: AppleReply, of account: any PlatformAccount) {
+    // On every platform; no account is asked.
+    guard reply.status != 200 else {
       self = .accepts
       return
     }
-    let answer = PlatformAnswer(
-      status: status, body: Array(reply.body.prefix(account.keptBodyBytes)),
-      isWhole: reply.isWhole, detail: account.keptField.flatMap { reply.field($0) })
-    self.init(account.meaning(of: answer).disposition)
+    guard let disposition = reply.disposition(of: account) else { return nil }
+    self.init(disposition)
   }
 
   /// Of Google's token endpoint.

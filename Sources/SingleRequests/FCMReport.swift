@@ -3,13 +3,12 @@ import JSON
 import Model
 import Terminal
 
-/// FCM's answer to one message, explained: for people, for scripts, and as an exit code.
-package struct FCMReport: Sendable {
+/// FCM's answer to one message, explained.
+package struct FCMReport: AccountReport, Sendable {
   private let push: FCMPush
-  private let reply: AppleReply
-  /// `project p-1, fcm.googleapis.com:443`
-  private let server: String
-  private let account: any PlatformAccount
+  package let reply: AppleReply
+  package let server: String
+  package let account: any PlatformAccount
 
   /// - Parameter account: says what the answer means, as it says to a worker.
   package init(
@@ -21,82 +20,35 @@ package struct FCMReport: Sendable {
     self.server = server
   }
 
-  private var disposition: Disposition? {
-    reply.status.map {
-      account.meaning(of: PlatformAnswer(status: $0, body: reply.body, isWhole: reply.isWhole))
-        .disposition
-    }
-  }
-
   private var words: FCMWords? {
     disposition.map { FCMWords($0, isOnlyValidated: push.isOnlyValidated) }
   }
 
-  /// FCM's own words for a refusal.
-  private var said: String? { reply.object?["error"]?.object?["message"]?.string }
+  package var speaker: String { "FCM" }
 
-  private var answer: String {
-    guard let status = reply.status else { return reply.failure ?? "no answer" }
-    return [String(status), words?.reason].compactMap(\.self).joined(separator: " ")
-  }
+  package var said: String? { reply.object?["error"]?.object?["message"]?.string }
 
-  /// The configuration's fault is told from the message's, and from FCM's and the network's.
-  package var exitCode: ExitCode {
-    switch disposition {
-    case nil: .unavailable
-    case .accepted: .ok
-    case .reject, .rejectAndAlert, .prune, .setAside: .failed
-    case .retry where reply.status == 429: .retryLater
-    case .retry, .retryElsewhere: .unavailable
-    case .renew, .hold: .config
-    }
-  }
+  package var hint: String? { nil }
 
   /// Of the message, where FCM took it.
   private var name: String? { reply.status == 200 ? reply.object?["name"]?.string : nil }
 
-  // MARK: people
+  package var notes: [(name: String, value: String)] { name.map { [("name", $0)] } ?? [] }
 
-  package var text: String {
-    var lines = [("answer", answer)]
-    if let said { lines.append(("FCM says", said)) }
-    if let words {
-      lines.append(("meaning", words.meaning))
-      lines.append(("what to do", words.advice))
-      lines.append(("a worker's push", words.policy))
-    }
-    if let name { lines.append(("name", name)) }
-    lines.append(("server", server))
-    if let connect = reply.connectMilliseconds {
-      let answer = reply.answerMilliseconds.map { ", the answer \($0) ms" } ?? ""
-      lines.append(("took", "TLS and HTTP/2 \(connect) ms\(answer)"))
-    }
-    return PushReport.text(lines)
-  }
-
-  // MARK: scripts
-
-  package var json: JSONOutput {
+  package var members: [(name: String, value: JSONOutput)] {
     [
-      "status": reply.status.map { .integer($0) } ?? .null,
-      "reason": words?.reason.map { .text($0) } ?? .null,
-      "said": said.map { .text($0) } ?? .null,
-      "failure": reply.failure.map { .text($0) } ?? .null,
-      "meaning": words.map { .text($0.meaning) } ?? .null,
-      "advice": words.map { .text($0.advice) } ?? .null,
-      "worker": words.map { .text($0.policy) } ?? .null,
-      "name": name.map { .text($0) } ?? .null,
-      "validated_only": .bool(push.isOnlyValidated),
-      "server": .text(server),
-      "connect_ms": reply.connectMilliseconds.map { .integer($0) } ?? .null,
-      "answer_ms": reply.answerMilliseconds.map { .integer($0) } ?? .null,
+      ("name", name.map { .text($0) } ?? .null),
+      ("validated_only", .bool(push.isOnlyValidated)),
     ]
   }
+
+  package var text: String { text(words) }
+  package var json: JSONOutput { json(words) }
 }
 
 /// The meaning of an answer of FCM's, advice for a person who looks at a single message, and the
 /// reaction of a worker (docs/fcm.md).
-struct FCMWords: Equatable {
+struct FCMWords: AnswerWords, Equatable {
   /// FCM's word, or the one that workers count the answer by; nil where it took the message.
   let reason: String?
   let meaning: String

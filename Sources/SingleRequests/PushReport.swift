@@ -68,14 +68,8 @@ package struct PushReport: Sendable {
     }
     lines.append(("server", server))
     lines.append(("topic", "\(push.headers.topic), \(push.headers.pushType.rawValue)"))
-    lines.append(("took", times))
+    lines.append(("took", reply.times ?? "no connection"))
     return Self.text(lines)
-  }
-
-  private var times: String {
-    guard let connect = reply.connectMilliseconds else { return "no connection" }
-    guard let answer = reply.answerMilliseconds else { return "TLS and HTTP/2 \(connect) ms" }
-    return "TLS and HTTP/2 \(connect) ms, the answer \(answer) ms"
   }
 
   static func text(_ lines: [(name: String, value: String)]) -> String {

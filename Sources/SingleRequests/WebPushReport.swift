@@ -2,12 +2,12 @@ import Deliver
 import Model
 import Terminal
 
-/// A push service's answer to one message, explained: for people, for scripts, and as an exit code.
-package struct WebPushReport: Sendable {
-  private let reply: AppleReply
+/// A push service's answer to one message, explained.
+package struct WebPushReport: AccountReport, Sendable {
+  package let reply: AppleReply
   /// `updates.push.services.mozilla.com:443`
-  private let server: String
-  private let account: any PlatformAccount
+  package let server: String
+  package let account: any PlatformAccount
 
   /// - Parameter account: says what the answer means, as it says to a worker.
   package init(_ reply: AppleReply, of account: any PlatformAccount, server: String) {
@@ -16,20 +16,12 @@ package struct WebPushReport: Sendable {
     self.account = account
   }
 
-  private var disposition: Disposition? {
-    reply.status.map {
-      account.meaning(
-        of: PlatformAnswer(
-          status: $0, body: reply.body, isWhole: reply.isWhole,
-          detail: account.keptField.flatMap { reply.field($0) })
-      ).disposition
-    }
-  }
-
   private var words: WebPushWords? { disposition.map { WebPushWords($0) } }
 
-  /// The service's own words for a refusal; most write JSON or a line of text.
-  private var said: String? {
+  package var speaker: String { "the service" }
+
+  /// Most write JSON or a line of text.
+  package var said: String? {
     guard let disposition, disposition != .accepted else { return nil }
     if let detail = account.keptField.flatMap({ reply.field($0) }) { return detail }
     let text = String(decoding: reply.body.prefix(Self.shownBytes), as: UTF8.self)
@@ -38,13 +30,7 @@ package struct WebPushReport: Sendable {
 
   private static let shownBytes = 400
 
-  private var answer: String {
-    guard let status = reply.status else { return reply.failure ?? "no answer" }
-    return [String(status), words?.reason].compactMap(\.self).joined(separator: " ")
-  }
-
-  /// Advice when there was no answer.
-  private var hint: String? {
+  package var hint: String? {
     switch reply.error?.code {
     case _ where reply.error?.cause?.code == .noProtocol:
       "this command needs HTTP/2, which the service does not speak; workers send to it over "
@@ -59,68 +45,29 @@ package struct WebPushReport: Sendable {
     }
   }
 
-  /// The configuration's fault is told from the message's, and from the service's and the
-  /// network's.
-  package var exitCode: ExitCode {
-    switch disposition {
-    case nil: .unavailable
-    case .accepted: .ok
-    case .reject, .rejectAndAlert, .prune, .setAside: .failed
-    case .retry where reply.status == 429 || reply.status == 406: .retryLater
-    case .retry, .retryElsewhere: .unavailable
-    case .renew, .hold: .config
-    }
-  }
-
   /// Of the message, where the service took it (RFC 8030, section 5): who has it may delete it.
   private var location: String? { disposition == .accepted ? reply.field("location") : nil }
 
-  // MARK: people
-
-  package var text: String {
-    var lines = [("answer", answer)]
-    if let said { lines.append(("the service says", said)) }
-    if let words {
-      lines.append(("meaning", words.meaning))
-      lines.append(("what to do", words.advice))
-      lines.append(("a worker's push", words.policy))
-    } else if let hint {
-      lines.append(("what to do", hint))
+  package var notes: [(name: String, value: String)] {
+    [("retry after", reply.field("retry-after")), ("message", location)].compactMap { note in
+      note.1.map { (note.0, $0) }
     }
-    if let retryAfter = reply.field("retry-after") { lines.append(("retry after", retryAfter)) }
-    if let location { lines.append(("message", location)) }
-    lines.append(("server", server))
-    if let connect = reply.connectMilliseconds {
-      let answer = reply.answerMilliseconds.map { ", the answer \($0) ms" } ?? ""
-      lines.append(("took", "TLS and HTTP/2 \(connect) ms\(answer)"))
-    }
-    return PushReport.text(lines)
   }
 
-  // MARK: scripts
-
-  package var json: JSONOutput {
+  package var members: [(name: String, value: JSONOutput)] {
     [
-      "status": reply.status.map { .integer($0) } ?? .null,
-      "reason": words?.reason.map { .text($0) } ?? .null,
-      "said": said.map { .text($0) } ?? .null,
-      "failure": reply.failure.map { .text($0) } ?? .null,
-      "meaning": words.map { .text($0.meaning) } ?? .null,
-      "advice": (words?.advice ?? hint).map { .text($0) } ?? .null,
-      "worker": words.map { .text($0.policy) } ?? .null,
-      "retry_after": reply.field("retry-after").map { .text($0) } ?? .null,
-      "message": location.map { .text($0) } ?? .null,
-      "server": .text(server),
-      "connect_ms": reply.connectMilliseconds.map { .integer($0) } ?? .null,
-      "answer_ms": reply.answerMilliseconds.map { .integer($0) } ?? .null,
+      ("retry_after", reply.field("retry-after").map { .text($0) } ?? .null),
+      ("message", location.map { .text($0) } ?? .null),
     ]
   }
+
+  package var text: String { text(words) }
+  package var json: JSONOutput { json(words) }
 }
 
 /// The meaning of an answer of a push service, advice for a person who looks at a single message,
 /// and the reaction of a worker (docs/webpush.md).
-struct WebPushWords: Equatable {
-  /// The word that workers count the answer by; nil where the service took the message.
+struct WebPushWords: AnswerWords, Equatable {
   let reason: String?
   let meaning: String
   let advice: String
@@ -194,17 +141,4 @@ struct WebPushWords: Equatable {
       "is the endpoint whole, and is it the push service that answers?"
     ),
   ]
-}
-
-extension Disposition {
-  /// Why a push was refused; nil where it was accepted.
-  var reason: RejectionReason? {
-    switch self {
-    case .accepted: nil
-    case .reject(let reason), .rejectAndAlert(let reason), .prune(let reason),
-      .setAside(let reason), .retry(let reason), .retryElsewhere(let reason), .renew(let reason),
-      .hold(let reason):
-      reason
-    }
-  }
 }

@@ -69,17 +69,6 @@ enum FCMAnswers {
     }
   }
 
-  /// The reason that is counted beside the status.
-  static func reason(of disposition: Disposition, _ said: FCMAnswer) -> RejectionReason? {
-    switch disposition {
-    case .accepted: nil
-    case .reject(let reason), .rejectAndAlert(let reason), .prune(let reason),
-      .setAside(let reason), .retry(let reason), .retryElsewhere(let reason), .renew(let reason),
-      .hold(let reason):
-      said.isFCMs ? reason : nil
-    }
-  }
-
   /// An answer that FCM does not document: a new code, or one that is not in its form. Where
   /// credentials are refused, Google's own word for the cause (`SERVICE_DISABLED`) is what an
   /// operator needs.

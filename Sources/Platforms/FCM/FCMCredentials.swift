@@ -66,7 +66,7 @@ extension FCMCredentials: PlatformAccount {
     return AnswerMeaning(
       disposition,
       counted: AnswerCounts.Refusal(
-        status: answer.status, reason: FCMAnswers.reason(of: disposition, said)),
+        status: answer.status, reason: said.isFCMs ? disposition.reason : nil),
       unknown: FCMAnswers.unknown(answer.status, said, disposition), goneSince: goneSince,
       minimumWait: FCMAnswers.minimumWait(disposition, status: answer.status))
   }

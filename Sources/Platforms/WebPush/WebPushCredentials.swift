@@ -96,15 +96,3 @@ private struct RequestCredentials: ShownCredentials {
   mutating func show(_ credential: any Credential, at now: UInt64) {}
   func mayShow(_ credential: any Credential, at now: UInt64) -> Bool { true }
 }
-
-extension Disposition {
-  fileprivate var reason: RejectionReason? {
-    switch self {
-    case .accepted: nil
-    case .reject(let reason), .rejectAndAlert(let reason), .prune(let reason),
-      .setAside(let reason), .retry(let reason), .retryElsewhere(let reason), .renew(let reason),
-      .hold(let reason):
-      reason
-    }
-  }
-}

@@ -230,4 +230,15 @@ package enum Disposition: Sendable, Equatable {
   /// Our credentials are refused: other pushes of the topic ask what that means. It waits, is never
   /// rejected, and the operator is told.
   case hold(RejectionReason)
+
+  /// Why the push is not accepted; nil where it is.
+  package var reason: RejectionReason? {
+    switch self {
+    case .accepted: nil
+    case .reject(let reason), .rejectAndAlert(let reason), .prune(let reason),
+      .setAside(let reason), .retry(let reason), .retryElsewhere(let reason), .renew(let reason),
+      .hold(let reason):
+      reason
+    }
+  }
 }
