@@ -57,16 +57,9 @@ enum FCMSend {
   static func push(
     _ invocation: Invocation, _ apple: CommandApple, now: Int64
   ) throws(CommandFailure) -> FCMPush {
-    let texts = PushFlags.ofMessage.contains { invocation.isGiven($0) }
-    let sources = [
-      texts, invocation.isGiven(PushFlags.payload), invocation.isGiven(TemplateFlags.template),
-    ]
-    guard sources.count(where: { $0 }) < 2 else {
-      throw CommandFailure(.usage, "a message's texts, --payload and --template do not go together")
-    }
-    try TemplateFlags.refuseWithoutTemplate(invocation)
     let (message, usual) =
-      sources[2] ? try rendered(invocation, apple, now: now) : (try text(invocation), nil)
+      try PushFlags.isRendered(invocation, texts: PushFlags.ofMessage, of: "a message")
+      ? try rendered(invocation, apple, now: now) : (try text(invocation), nil)
     let push = FCMPush(
       token: try PushFlags.givenToken(invocation), message: message,
       timeToLive: invocation[PushFlags.expiresIn] ?? usual,

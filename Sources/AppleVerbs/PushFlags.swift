@@ -52,6 +52,24 @@ enum PushFlags {
       pushType, priority, collapseID, expiresIn,
     ]
 
+  /// Whether a template makes the payload. Refuses more than one source of it.
+  /// - Parameters:
+  ///   - texts: the flags that it is made of otherwise.
+  ///   - what: "an alert", for people.
+  static func isRendered(
+    _ invocation: Invocation, texts: [any DeclaredOption], of what: String
+  ) throws(CommandFailure) -> Bool {
+    let isOfTemplate = invocation.isGiven(TemplateFlags.template)
+    let sources = [
+      texts.contains { invocation.isGiven($0) }, invocation.isGiven(payload), isOfTemplate,
+    ]
+    guard sources.count(where: { $0 }) < 2 else {
+      throw CommandFailure(.usage, "\(what)'s texts, --payload and --template do not go together")
+    }
+    try TemplateFlags.refuseWithoutTemplate(invocation)
+    return isOfTemplate
+  }
+
   /// - Parameter now: ms since 1970.
   static func push(
     _ invocation: Invocation, _ apple: CommandApple, now: Int64
@@ -66,16 +84,8 @@ enum PushFlags {
     if let priority = invocation[priority], ![10, 5, 1].contains(priority) {
       throw CommandFailure(.usage, "--priority must be 10, 5 or 1")
     }
-    let sources = [
-      ofAlert.contains { invocation.isGiven($0) }, invocation.isGiven(payload),
-      invocation.isGiven(TemplateFlags.template),
-    ]
-    guard sources.count(where: { $0 }) < 2 else {
-      throw CommandFailure(.usage, "an alert's texts, --payload and --template do not go together")
-    }
-    try TemplateFlags.refuseWithoutTemplate(invocation)
     let rendered =
-      sources[2]
+      try isRendered(invocation, texts: ofAlert, of: "an alert")
       ? try TemplateFlags.rendered(invocation, apple, app: invocation[app], now: now) : nil
     let payload = if let rendered { rendered.payload } else { try text(invocation) }
     let push = SinglePush(

@@ -82,13 +82,16 @@ package enum SendVerb {
   }
 
   /// The request as it would go out.
+  /// - Parameter plain: what an encrypted body says.
   static func show(
-    _ request: AppleRequest, to route: RouteTarget, asJSON: Bool, _ invocation: Invocation
+    _ request: AppleRequest, to route: RouteTarget, plain: String? = nil, asJSON: Bool,
+    _ invocation: Invocation
   ) {
+    let endpoint = route.endpoint
     if asJSON {
-      invocation.output.line(RequestText.json(request, to: route.endpoint).serialized())
+      invocation.output.line(RequestText.json(request, to: endpoint, plain: plain).serialized())
     } else {
-      invocation.output.write(RequestText.text(request, to: route.endpoint))
+      invocation.output.write(RequestText.text(request, to: endpoint, plain: plain))
     }
   }
 }

@@ -46,7 +46,9 @@ enum WebPushSend {
     }
     guard let single else { throw CommandFailure(.failed, "the message cannot be encrypted") }
     guard !invocation[RequestFlags.dryRun] else {
-      show(single, plain: message, invocation)
+      SendVerb.show(
+        single.request, to: single.target, plain: message,
+        asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
     let reply = await single.send(timeout: invocation[RequestFlags.timeout])
@@ -57,17 +59,6 @@ enum WebPushSend {
       invocation.output.write(report.text)
     }
     return report.exitCode
-  }
-
-  private static func show(_ single: CommandWebPush.Single, plain: String, _ invocation: Invocation)
-  {
-    let endpoint = single.target.endpoint
-    if invocation[RequestFlags.json] {
-      invocation.output.line(
-        RequestText.json(single.request, to: endpoint, plain: plain).serialized())
-    } else {
-      invocation.output.write(RequestText.text(single.request, to: endpoint, plain: plain))
-    }
   }
 
   private static func refuseOthers(_ invocation: Invocation) throws(CommandFailure) {
@@ -112,16 +103,9 @@ enum WebPushSend {
   private static func push(
     _ invocation: Invocation, _ apple: CommandApple, _ binding: Binding, now: Int64
   ) throws(CommandFailure) -> (String, PushHeaders) {
-    let sources = [
-      PushFlags.ofMessage.contains { invocation.isGiven($0) },
-      invocation.isGiven(PushFlags.payload), invocation.isGiven(TemplateFlags.template),
-    ]
-    guard sources.count(where: { $0 }) < 2 else {
-      throw CommandFailure(.usage, "a message's texts, --payload and --template do not go together")
-    }
-    try TemplateFlags.refuseWithoutTemplate(invocation)
     let (message, rendered) =
-      sources[2] ? try rendered(invocation, apple, now: now) : (try text(invocation), nil)
+      try PushFlags.isRendered(invocation, texts: PushFlags.ofMessage, of: "a message")
+      ? try rendered(invocation, apple, now: now) : (try text(invocation), nil)
     let limit = CommandWebPush.maximumMessageBytes
     guard message.utf8.count <= limit else {
       throw CommandFailure(

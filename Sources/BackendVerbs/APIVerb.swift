@@ -34,38 +34,34 @@ package enum APIVerb {
       let templates = Assembly.templateFiles(settings, log: log)
       let audit = Assembly.auditLog(settings)
       defer { audit?.flush() }
-      var options: APIOptions
+      let options: APIOptions
       do {
         options = try Assembly.apiOptions(
           settings, log: log, audit: audit, templates: templates)
       } catch {
         throw CommandFailure(ofSettings: error)
       }
-      options.version = invocation.program.version
-      let server = APIServer(options)
-      let probes = try await ProbeService.start(
-        settings, log, health: { await server.health() }, ticks: { await server.tick() },
-        metrics: { await server.metrics() })
-      do {
-        let port = try await server.start()
-        log.info(
-          "the API is served",
-          [
-            "host": .text(settings.api.host), "port": .integer(port),
-            "tls": .bool(options.http.identity != nil), "keys": .integer(options.keys.keys.count),
-            "threads": .integer(server.threadCount),
-          ])
-      } catch {
-        throw CommandFailure(.failed, "api: \(error)")
-      }
-      let files = APIFileWatch(settings, options, server, log, templates: templates)
-      files.start()
-      signals.whenHungUp { files.lookNow() }
-      await signals.wait()
-      files.stop()
-      await server.stop()
-      await probes?.stop()
-      return .ok
+      return try await APIServing(invocation: invocation, signals: signals, name: "api").run(
+        options,
+        probes: { (server) async throws(CommandFailure) in
+          try await ProbeService.start(
+            settings, log, health: { await server.health() }, ticks: { await server.tick() },
+            metrics: { await server.metrics() })
+        },
+        files: { options, server in
+          let files = APIFileWatch(settings, options, server, log, templates: templates)
+          signals.whenHungUp { files.lookNow() }
+          return files
+        },
+        tell: { server, port in
+          log.info(
+            "the API is served",
+            [
+              "host": .text(settings.api.host), "port": .integer(port),
+              "tls": .bool(options.http.identity != nil),
+              "keys": .integer(options.keys.keys.count), "threads": .integer(server.threadCount),
+            ])
+        })
     }
   }
 }

@@ -36,39 +36,33 @@ package enum DashboardVerb {
     invocation.obeyParent()
     let signals = StopSignals.catchAll()
     return await invocation.runLogged { (settings, log) async throws(CommandFailure) in
-      var options: APIOptions
+      let options: APIOptions
       do {
         options = try Assembly.dashboardOptions(
           settings, address: invocation[address], port: invocation[port], log: log)
       } catch {
         throw CommandFailure(ofSettings: error)
       }
-      options.version = invocation.program.version
-      let server = APIServer(options)
-      let probes = try await ProbeService.start(
-        settings, log, health: { await server.health() }, ticks: { await server.tick() },
-        metrics: { await server.metrics() })
-      do {
-        let port = try await server.start()
-        let scheme = options.http.identity == nil ? "http" : "https"
-        log.info(
-          "the dashboard is served",
-          [
-            "url": .text("\(scheme)://\(invocation[address]):\(port)/"),
-            "needs_key": .bool(!options.keys.keys.isEmpty),
-          ])
-      } catch {
-        throw CommandFailure(.failed, "dashboard: \(error)")
-      }
-      // Without keys there is nothing to look for.
-      let files =
-        settings.api.keysFile == nil ? nil : APIFileWatch(settings, options, server, log)
-      files?.start()
-      await signals.wait()
-      files?.stop()
-      await server.stop()
-      await probes?.stop()
-      return .ok
+      return try await APIServing(invocation: invocation, signals: signals, name: "dashboard").run(
+        options,
+        probes: { (server) async throws(CommandFailure) in
+          try await ProbeService.start(
+            settings, log, health: { await server.health() }, ticks: { await server.tick() },
+            metrics: { await server.metrics() })
+        },
+        // Without keys there is nothing to look for.
+        files: {
+          settings.api.keysFile == nil ? nil : APIFileWatch(settings, $0, $1, log)
+        },
+        tell: { _, port in
+          let scheme = options.http.identity == nil ? "http" : "https"
+          log.info(
+            "the dashboard is served",
+            [
+              "url": .text("\(scheme)://\(invocation[address]):\(port)/"),
+              "needs_key": .bool(!options.keys.keys.isEmpty),
+            ])
+        })
     }
   }
 }

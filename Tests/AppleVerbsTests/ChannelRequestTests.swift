@@ -1,7 +1,6 @@
 import Processes
 import Terminal
 import Testing
-import Threads
 
 @testable import AppleVerbs
 
@@ -121,20 +120,11 @@ import Threads
     #expect(ended.code == .usage && ended.text.contains(complaint), "\(ended.text)")
   }
 
-  private func run(_ words: String...) async -> (code: ExitCode, text: String) { await run(words) }
+  private func run(_ words: String...) async -> VerbRun { await run(words) }
 
-  private func run(_ words: [String]) async -> (code: ExitCode, text: String) {
-    let said = ThreadLock("")
-    let console = Console(capabilities: .plain, width: { nil }) { bytes in
-      said.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
-      return true
-    }
-    let program = Program(
-      name: "fanfare", summary: "Requests", version: "0", verbs: [ChannelVerb.verb])
-    let code = await program.execute(
-      ["channel"] + words + ["--dry-run", "--set", "templates.directory=\(directory.path)"],
-      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
-      output: console, errors: console)
-    return (code, said.withLock { $0 })
+  private func run(_ words: [String]) async -> VerbRun {
+    await VerbRun(
+      ChannelVerb.verb,
+      ["channel"] + words + ["--dry-run", "--set", "templates.directory=\(directory.path)"])
   }
 }

@@ -2,7 +2,6 @@ import JSON
 import Processes
 import Terminal
 import Testing
-import Threads
 
 @testable import AppleVerbs
 
@@ -88,22 +87,13 @@ import Threads
     #expect(ended.code == .usage && ended.text.contains("Apple has no such way"), "\(ended.text)")
   }
 
-  private func run(_ words: [String]) async -> (code: ExitCode, text: String) {
-    let said = ThreadLock("")
-    let console = Console(capabilities: .plain, width: { nil }) { bytes in
-      said.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
-      return true
-    }
-    let program = Program(
-      name: "fanfare", summary: "Messages", version: "0", verbs: [SendVerb.verb])
+  private func run(_ words: [String]) async -> VerbRun {
     let platform = words.contains("--platform") ? [] : ["--platform", "fcm"]
     let settings = [
       "templates.directory=\(directory.path)", "fcm.token_file=/none", "fcm.project=p-1",
     ]
-    let code = await program.execute(
-      ["send"] + platform + settings.flatMap { ["--set", $0] } + words + ["--dry-run"],
-      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
-      output: console, errors: console)
-    return (code, said.withLock { $0 })
+    return await VerbRun(
+      SendVerb.verb,
+      ["send"] + platform + settings.flatMap { ["--set", $0] } + words + ["--dry-run"])
   }
 }

@@ -3,7 +3,6 @@ import Processes
 import Terminal
 import Testing
 import Text
-import Threads
 import WebPushSimulator
 
 @testable import AppleVerbs
@@ -128,23 +127,14 @@ import WebPushSimulator
     _ = await simulator.stop()
   }
 
-  private func run(_ words: [String]) async -> (code: ExitCode, text: String) {
-    let said = ThreadLock("")
-    let console = Console(capabilities: .plain, width: { nil }) { bytes in
-      said.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
-      return true
-    }
-    let program = Program(
-      name: "fanfare", summary: "Messages", version: "0", verbs: [SendVerb.verb])
+  private func run(_ words: [String]) async -> VerbRun {
     let platform = words.contains("--platform") ? [] : ["--platform", "webpush"]
     let settings = [
       "templates.directory=\(directory.path)", "webpush.subject=mailto:push@example.com",
       "webpush.vapid_key_file=\(directory.file("vapid.key"))",
     ]
-    let code = await program.execute(
-      ["send"] + platform + settings.flatMap { ["--set", $0] } + words,
-      clock: CommandClock(wallMilliseconds: { Self.now }, monotonicNanoseconds: { 0 }),
-      output: console, errors: console)
-    return (code, said.withLock { $0 })
+    return await VerbRun(
+      SendVerb.verb, ["send"] + platform + settings.flatMap { ["--set", $0] } + words,
+      now: Self.now)
   }
 }
