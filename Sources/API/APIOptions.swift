@@ -10,7 +10,7 @@ import Traces
 
 /// The settings of an API. Nothing connects before `start`.
 package struct APIOptions: Sendable {
-  /// What such a process is for.
+  /// The purpose of such a process.
   package enum Mode: Sendable {
     case api
     /// The dashboard alone, with Redis alone: nothing is written, and Kafka is not needed.
@@ -75,7 +75,7 @@ package struct APIOptions: Sendable {
 extension APIOptions {
   var isReadOnly: Bool { if case .dashboard = mode { true } else { false } }
 
-  /// Whoever reaches it may look: it listens on the loopback interface alone.
+  /// Everybody who reaches it may look: it listens on the loopback interface alone.
   var needsKey: Bool { if case .dashboard(let needsKey) = mode { needsKey } else { true } }
 }
 

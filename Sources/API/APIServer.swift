@@ -102,7 +102,7 @@ package final class APIServer: Sendable {
   /// Keys that are good from now on.
   package func use(_ keys: APIKeyRing) async {
     for thread in threads { await thread.service.use(keys) }
-    // Who watches comes back with a key that is good, or not at all.
+    // Viewers come back with a key that is good, or not at all.
     await shared.dashboard.endStreams()
   }
 

@@ -30,7 +30,7 @@ extension Assembly {
     try checkAPIHost(settings)
     let http = try httpOptions(settings)
     var redis = try redisOptions(settings)
-    // What is paused must be seen to be so.
+    // A paused fan-out must be seen to be so.
     redis.replicaLagLimit = nil
     var options = APIOptions(
       http: http, redis: redis, kafka: kafkaOptions(settings), keyspace: keyspace(settings),

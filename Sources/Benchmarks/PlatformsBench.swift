@@ -25,7 +25,7 @@ struct PlatformsBench: Bench {
     let name: String
     let local: LocalPlatform
     let devices: SyntheticDevices
-    /// What to put into the script's `mix` so that the push service refuses our credentials.
+    /// The entry of the script's `mix` by which the push service refuses our credentials.
     let refusal: String
     /// The same for an error of the server.
     let error: String

@@ -9,7 +9,8 @@ package struct ConformanceResult: Sendable {
   /// The answer that it must be, with what it must carry.
   package let expected: String
   private let isAnswered: Bool
-  /// What a worker does after this answer, and what it ought to do; nil where workers never ask.
+  /// The reaction of a worker to this answer, and the one that it ought to have; nil where workers
+  /// never ask.
   package let worker: (does: WorkerReaction?, ought: WorkerReaction?)?
 
   init(
@@ -31,7 +32,7 @@ package struct ConformanceResult: Sendable {
     return worker.does != nil && worker.does == worker.ought
   }
 
-  /// What must be there instead; nil when it is right.
+  /// The right answer or reaction; nil when it is there.
   package var correction: String? {
     guard !isRight else { return nil }
     guard isAnswered, let worker else { return expected }

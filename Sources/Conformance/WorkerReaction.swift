@@ -2,7 +2,7 @@ import Deliver
 import FCM
 import SingleRequests
 
-/// What a worker does after an answer.
+/// The reaction of a worker to an answer.
 package enum WorkerReaction: String, Sendable, CaseIterable {
   case accepts = "accepted"
   case rejects = "rejects the push"

@@ -4,7 +4,7 @@ import JSON
 import Redis
 import Text
 
-/// What somebody may look at.
+/// A view of the dashboard.
 package enum DashboardView: Hashable, Sendable {
   /// So many fan-outs.
   case fanOuts(limit: Int)
@@ -14,7 +14,7 @@ package enum DashboardView: Hashable, Sendable {
   case templates
 }
 
-/// What a look at a view brings.
+/// The result of a look at a view.
 package enum DashboardAnswer: Sendable, Equatable {
   /// JSON on one line.
   case state([UInt8])
@@ -60,7 +60,7 @@ package actor Dashboard {
   /// Begins to connect to Redis, which need not be there yet.
   package func start() {
     var redis = options.redis
-    // Whoever looks wants to know soon that Redis does not answer.
+    // Viewers want to know soon that Redis does not answer.
     redis.commandTimeout = min(redis.commandTimeout, .seconds(3))
     let log = options.log
     let client = RedisClient(options: redis, loop: loop) { log($0) }
@@ -215,7 +215,7 @@ package actor Dashboard {
     return .state(bytes(times + trouble + members))
   }
 
-  /// What is compared, to send only what has changed.
+  /// The part that is compared, so that only changes are sent.
   private func timeless(_ view: DashboardView) -> [UInt8] {
     bytes(trouble + (reader?.members(of: view) ?? []))
   }

@@ -1,7 +1,7 @@
 import Keyspace
 import Redis
 
-/// What a dashboard shows, and how it reads. Nothing connects before `start`.
+/// The options of a dashboard: its content, and how it reads. Nothing connects before `start`.
 package struct DashboardOptions: Sendable {
   /// Of the process that serves it.
   package enum Mode: String, Sendable {
@@ -19,7 +19,7 @@ package struct DashboardOptions: Sendable {
   package var needsKey: Bool
   /// The templates as they are in this process' directory now; nil: it has none.
   package var templates: TemplateSamples?
-  /// What to do about a reason for which pushes were rejected, in words.
+  /// Advice about a reason for which pushes were rejected, in words.
   package var advice: @Sendable (_ reason: String, _ platform: String?) -> String
   /// Ms since 1970.
   package var wallClock: @Sendable () -> Int64
@@ -47,7 +47,7 @@ package struct DashboardOptions: Sendable {
 
 /// One template as readers would see it.
 package struct TemplateSample: Sendable, Equatable {
-  /// What the devices of one platform get in one locale.
+  /// The text for the devices of one platform in one locale.
   package struct Text: Sendable, Equatable {
     package let locale: String
     package let platform: String
@@ -72,7 +72,7 @@ package struct TemplateSample: Sendable, Equatable {
   package let texts: [Text]
   /// Why it cannot be used, or what it lacks; nil: nothing is wrong.
   package let trouble: String?
-  /// What the devices of the occasion's user get, of each platform.
+  /// The texts for the devices of the occasion's user, of each platform.
   package var rendered: [Text] = []
 
   package init(name: String, texts: [Text], trouble: String?) {
@@ -84,7 +84,7 @@ package struct TemplateSample: Sendable, Equatable {
 
 /// Makes samples of templates. Reads files, and may block for as long as these do.
 package struct TemplateSamples: Sendable {
-  /// What the samples are made for.
+  /// The occasion that the samples are made for.
   package struct Occasion: Sendable {
     /// The event as it was received; nil: one that is made up.
     package var document: [UInt8]?

@@ -12,7 +12,7 @@ package enum LetterAct: String, Sendable {
   }
 }
 
-/// What became of letters that were to be replayed or dropped, or what would.
+/// The result of a replay or a drop, real or dry.
 package struct LetterActReport: Sendable, Equatable {
   /// Letters that were looked at, with those that are not in Kafka.
   package var seen = 0

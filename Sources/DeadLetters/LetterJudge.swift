@@ -4,7 +4,7 @@ import Model
 import Telemetry
 import Text
 
-/// What a replay would do with a letter.
+/// The result of a replay of one letter, if it were made.
 package enum LetterPreview: Sendable, Equatable {
   /// A worker of this version would take the record. In words: which kind of record it is.
   case fits(String)
@@ -117,7 +117,7 @@ package struct LetterJudge: Sendable {
     "fanfare-refused", "fanfare-not-before", "fanfare-ask-again", "fanfare-written",
     "fanfare-expires",
   ]
-  /// What a body in a file says by itself.
+  /// The facts that a body in a file has by itself.
   private static let ofTheBody = ["content-type"]
   package static let replayedHeader = "fanfare-replayed"
 

@@ -1,7 +1,7 @@
 import Keyspace
 import Redis
 
-/// What was done to a dead letter.
+/// The last act upon a dead letter.
 package enum LetterState: String, Sendable, CaseIterable {
   case new
   /// It was sent in again.

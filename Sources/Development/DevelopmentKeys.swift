@@ -1,4 +1,4 @@
-/// What the keys of a terminal ask for. A pure machine: bytes go in.
+/// The orders that the keys of a terminal give. A pure machine: bytes go in.
 struct DevelopmentKeys {
   enum Wish: Equatable {
     case sendExample, showDashboard, toggleLog, stop

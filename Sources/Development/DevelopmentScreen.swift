@@ -3,7 +3,7 @@ import Terminal
 /// Lines, and below them a footer of keys that stays the last one. Confined to one loop.
 final class DevelopmentScreen {
   private let console: Console
-  /// What stands below the lines now.
+  /// The footer below the lines.
   private var footer = ""
   private let hasFooter: Bool
 

@@ -133,7 +133,7 @@ package final class DevelopmentStack {
     return counts
   }
 
-  /// What Ken's devices show that were asked more often than before.
+  /// The pushes on those of Ken's devices that were asked more often than before.
   func received(since before: [Int], until now: [Int]) async throws(LocalRunError) -> [ReceivedPush]
   {
     var received: [ReceivedPush] = []

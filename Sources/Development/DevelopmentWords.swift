@@ -2,9 +2,9 @@ import LocalStack
 import Processes
 import Terminal
 
-/// What a development stack says of itself.
+/// The words of a development stack about itself.
 enum DevelopmentWords {
-  /// What runs where, without a line break at its end.
+  /// A table of the servers and their ports, without a line break at its end.
   static func table(_ stack: DevelopmentStack) -> String {
     let ports = stack.ports
     func local(_ port: Int) -> String { "127.0.0.1:\(port)" }

@@ -19,7 +19,7 @@ struct EndedFanOuts {
       }
     }
     let new = ended.filter { !told.contains(ExactText($0.event)) }
-    // What is not among the latest any more never comes back.
+    // A fan-out that is not among the latest any more never comes back.
     told = Set(ended.map { ExactText($0.event) })
     return new.reversed()
   }

@@ -1,7 +1,7 @@
 import JSON
 import Terminal
 
-/// What one device shows of a push.
+/// A push as one device shows it.
 package struct ReceivedPush: Sendable, Equatable {
   package let device: String
   /// Empty where the push has none.

@@ -183,7 +183,7 @@ package struct PlatformCredentialChange: Sendable, Equatable {
   }
 }
 
-/// What has changed in the files of credentials.
+/// The changes in the files of credentials.
 package enum CredentialChange: Sendable, Equatable {
   /// It is used from now on. Described in words.
   case replaced(String)

@@ -20,7 +20,7 @@ package struct PhonePreview {
 
   private let template: Template
   private let cards: [Card]
-  /// What is missing for all readers, in words.
+  /// The gaps that all readers see, in words.
   private let notes: [String]
 
   /// - Throws: where Apple's payload cannot be fitted into its limit.

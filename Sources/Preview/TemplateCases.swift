@@ -20,7 +20,7 @@ package struct TemplateCases: Sendable {
     package let place: TemplateSource.Place
     package var locale: String?
     package var person: [String: String] = [:]
-    /// What differs from the sample event.
+    /// The differences from the sample event.
     var event: [TemplateSource.Entry] = []
     var statements: [Statement] = []
     /// Where `expect` is; nil where it is missing.
@@ -42,7 +42,7 @@ package struct TemplateCases: Sendable {
   /// The file, as messages should show it.
   package let file: String
   package private(set) var cases: [Case] = []
-  /// What is wrong with the file, with `file:line:column`.
+  /// The mistakes of the file, with `file:line:column`.
   package private(set) var problems: [String] = []
   private var event: [TemplateSource.Entry] = []
 

@@ -3,7 +3,7 @@ import Model
 import Render
 import Terminal
 
-/// What readers would see changed between two versions of a template. Every value that the
+/// The changes that readers would see between two versions of a template. Every value that the
 /// templates name is there once, as its own name in brackets, and missing once, so that changed
 /// fallbacks are found too.
 package struct TemplateDiff: Sendable {

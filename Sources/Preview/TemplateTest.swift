@@ -22,7 +22,7 @@ package struct TemplateTest {
   package struct Result: Sendable {
     package let tested: TemplateCases.Case
     package let failures: [Failure]
-    /// What holds now, in place of each statement.
+    /// The values that hold now, in place of each statement.
     let actual: [TemplateCases.Statement]
 
     package var isPassed: Bool { failures.isEmpty }

@@ -7,7 +7,7 @@ struct TextDifference: Equatable {
   /// Characters of `actual` before the difference, and in it; at least one is marked.
   private let begin: Int
   private let length: Int
-  /// What differs, of each.
+  /// The differing part of each.
   let removed: String
   let inserted: String
 

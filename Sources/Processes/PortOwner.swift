@@ -1,7 +1,7 @@
 import Glibc
 import Terminal
 
-/// Who listens on a TCP port of this machine, as far as /proc shows it to this user.
+/// The process that listens on a TCP port of this machine, as far as /proc shows it to this user.
 package enum PortOwner {
   /// Of /proc/net/tcp: some hundred bytes for each connection.
   private static let maximumBytes = 4 << 20

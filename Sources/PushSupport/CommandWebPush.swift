@@ -39,7 +39,7 @@ package struct CommandWebPush: Sendable {
     rules = Assembly.subscriptionRules(settings)
   }
 
-  /// What names a browser's subscription.
+  /// The parts that name a browser's subscription.
   package struct Subscription: Sendable, Equatable {
     package let endpoint: String
     package let p256dh: String

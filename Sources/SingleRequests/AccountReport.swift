@@ -32,7 +32,7 @@ package protocol AccountReport {
 }
 
 extension AppleReply {
-  /// What a worker makes of the answer; nil when there was none.
+  /// The reaction of a worker to the answer; nil when there was none.
   package func disposition(of account: any PlatformAccount) -> Disposition? {
     status.map {
       account.meaning(

@@ -1,6 +1,6 @@
 import JSON
 
-/// What came back from the collector.
+/// The collector's answer.
 package enum CollectorReply: Sendable, Equatable {
   /// - Parameter retryAfter: what it asks for.
   case answer(status: Int, body: [UInt8], retryAfter: Duration?)

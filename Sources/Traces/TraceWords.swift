@@ -239,7 +239,7 @@ enum TraceWords {
   }
 }
 
-/// What to do about pushes that were rejected for a reason.
+/// Advice about pushes that were rejected for a reason.
 package enum RejectionAdvice {
   /// - Parameters:
   ///   - reason: as counters name it, without `rejected:`.

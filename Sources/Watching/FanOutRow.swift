@@ -12,8 +12,8 @@ package struct FanOutRow: Sendable, Equatable {
   package let event: String
   package let streamer: String
   package let chip: Chip
-  /// Who paused it, since when and why; what it waits for, when it is to be sent, or its limit.
-  /// Empty where the chip says it all.
+  /// The person who paused it, since when and why; what it waits for, when it is to be sent, or its
+  /// limit. Empty where the chip says it all.
   package let why: String
   /// Pushes with an outcome, and about how many there will be; nil while that is not known.
   package let done: Int

@@ -38,7 +38,7 @@ package struct ScreenLine: Sendable, Equatable {
   }
 }
 
-/// What may be drawn with.
+/// The means to draw with.
 package struct Paint: Sendable, Equatable {
   package let coloured: Bool
   package let unicode: Bool

@@ -4,7 +4,7 @@ import Record
 import Redis
 import Terminal
 
-/// What somebody who taps wants.
+/// The wishes of somebody who taps.
 package struct TapOptions: Sendable {
   package var filter = TapFilter()
   /// Samples a second of all workers together, 1…`TapRequest.maximumRate`.

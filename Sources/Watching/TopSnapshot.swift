@@ -1,7 +1,7 @@
 import Terminal
 import Text
 
-/// What a live view shows, as it was read at one moment.
+/// The content of a live view, as it was read at one moment.
 package struct TopSnapshot: Sendable, Equatable {
   /// When it was read, in ms since 1970.
   package var asOf: Int64

@@ -1,4 +1,5 @@
 import Record
+import Text
 
 /// A worker as a live view shows it: what its last heartbeat said.
 package struct WorkerRow: Sendable, Equatable {
@@ -23,7 +24,7 @@ package struct WorkerRow: Sendable, Equatable {
 
   package init(_ beat: WorkerBeat) {
     func number(_ name: String) -> Int {
-      beat.fields[name].flatMap { Int($0) }.map { min(max($0, -(1 << 52)), 1 << 52) } ?? 0
+      Int(beat.fields[name].flatMap { StoredNumber.read($0) } ?? 0)
     }
     func texts(_ name: String) -> [String] {
       (beat.fields[name] ?? "").split(separator: "; ").map(String.init)
@@ -48,7 +49,7 @@ package struct WorkerRow: Sendable, Equatable {
   package func isStale(at now: Int64) -> Bool { age(at: now) > Self.staleAfterMilliseconds }
 }
 
-/// What holds up pushes, as workers say it.
+/// An obstacle that holds up pushes, as workers say it.
 package struct ObstacleRow: Sendable, Equatable {
   package let text: String
   /// So many workers say so.

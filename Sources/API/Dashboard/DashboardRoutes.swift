@@ -95,7 +95,7 @@ final class DashboardRoutes {
     let user = try request.argument("user")
     let event = try request.argument("event")
     guard user != nil || event != nil else { return try await show(.templates, request) }
-    // What a user is told shows the profile.
+    // A user's text shows the profile.
     guard user == nil || request.isTrusted else {
       throw Problem(.forbidden, "texts for one user need a key of scope app-server")
     }

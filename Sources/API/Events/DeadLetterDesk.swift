@@ -2,8 +2,8 @@ import DeadLetters
 import EventLoop
 import Kafka
 
-/// What the API's threads share of the dead letters: one scan at a time, which counts for a second,
-/// one replay or drop at a time, and a few reads of single letters.
+/// The part of the dead letters that the API's threads share: one scan at a time, which counts for
+/// a second, one replay or drop at a time, and a few reads of single letters.
 actor DeadLetterDesk {
   nonisolated let topic: LetterTopic
   private let loop: EventLoop

@@ -8,8 +8,8 @@ package struct HTTPResponse: Sendable, Equatable {
   /// Besides those. No line ends in them: a response with any is not sent.
   package var headers: [String: String]
   package var body: [UInt8]
-  /// What follows in place of `body`, until it ends or the client goes. The connection ends with
-  /// it.
+  /// The stream that follows in place of `body`, until it ends or the client goes. The connection
+  /// ends with it.
   package var stream: HTTPStateStream?
 
   package init(status: Int, contentType: String, headers: [String: String] = [:], body: [UInt8]) {

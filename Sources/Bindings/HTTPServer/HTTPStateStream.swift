@@ -4,7 +4,7 @@ import Threads
 /// client that reads slowly gets the newest state as soon as it has read the one before; nothing
 /// queues up for it. Any thread may send.
 package final class HTTPStateStream: Sendable {
-  /// What a stream does besides sending states.
+  /// The habits of a stream besides sending states.
   package struct Options: Sendable {
     /// The bytes to send where nothing else was sent for `aliveInterval`, so that both sides and
     /// proxies between them notice a dead connection.

@@ -109,7 +109,7 @@ extension KafkaConfiguration {
     try set("enable.partition.eof", "true")
     try set("allow.auto.create.topics", "false")
     try set("fetch.wait.max.ms", "\(options.fetchWaitMaximum.wholeMilliseconds)")
-    // What is read ahead of a range that ends is thrown away.
+    // Records read ahead of a range that ends are thrown away.
     try set("queued.min.messages", "1000")
     try set("queued.max.messages.kbytes", "8192")
     try set("fetch.max.bytes", "4194304")

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// What a handshake agreed on, and the certificates that the peer showed.
+/// The result of a handshake, and the certificates that the peer showed.
 package struct TLSHandshake: Sendable, Equatable {
   /// `TLS 1.3`
   package let version: String
-  /// What both sides speak (ALPN); nil: they have not agreed on anything.
+  /// The protocol of both sides (ALPN); nil: they have not agreed on any.
   package let applicationProtocol: String?
   /// The peer's own certificate first, then those of its authorities, as far as it sent them.
   package let chain: [CertificateSummary]

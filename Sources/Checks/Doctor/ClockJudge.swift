@@ -1,6 +1,6 @@
 import Text
 
-/// What the difference between this machine's clock and another's means.
+/// The meaning of the difference between this machine's clock and another's.
 struct ClockJudge {
   /// Events are sent and expire to the second.
   private static let usual = Duration.seconds(1)

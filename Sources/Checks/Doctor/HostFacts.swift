@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import Settings
 
-/// What this machine, or this container, gives to a process.
+/// The resources that this machine, or this container, gives to a process.
 package struct HostFacts: Sendable {
   /// Descriptors that the process may open: the hard limit, to which a worker raises its own.
   package var descriptors: Int

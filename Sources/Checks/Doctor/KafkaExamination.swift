@@ -4,8 +4,8 @@ import Settings
 import Terminal
 import Text
 
-/// What `fanfare doctor` asks of Kafka beyond `fanfare check`: how topics are made, and how the
-/// group is.
+/// The questions of `fanfare doctor` to Kafka beyond those of `fanfare check`: how topics are made,
+/// and how the group is.
 struct KafkaExamination: Sendable {
   /// One may be away, and each record is on two others.
   private static let wantedBrokers = 3
@@ -139,7 +139,7 @@ struct KafkaExamination: Sendable {
     }
   }
 
-  /// What a record needs beside the event or the record in it.
+  /// The bytes that a record needs beside the event or the record in it.
   private static let overhead = 16 << 10
 
   /// A segment's record contains its event, and a dead letter any record of the other topics.
@@ -264,7 +264,7 @@ struct KafkaExamination: Sendable {
 
   // MARK: words
 
-  /// What Kafka refuses is a right that is missing; what else went wrong leaves a question open.
+  /// A refusal of Kafka's is a right that is missing; any other error leaves a question open.
   private func rights(
     _ error: KafkaError, _ right: String, _ subject: String?, _ list: inout CheckList
   ) {

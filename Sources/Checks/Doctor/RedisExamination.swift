@@ -4,8 +4,8 @@ import Settings
 import Terminal
 import Text
 
-/// What `fanfare doctor` asks of each Redis beyond `fanfare check`: how well it is, and for how
-/// long it will be.
+/// The questions of `fanfare doctor` to each Redis beyond those of `fanfare check`: how well it is,
+/// and for how long it will be.
 struct RedisExamination: Sendable {
   private static let pings = 20
   /// Of the median: Redis in the same data centre answers within a millisecond. Before the first

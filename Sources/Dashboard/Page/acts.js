@@ -1,4 +1,4 @@
-// What changes something: operate mode, and the confirmation with a reason before each act.
+// The acts that change something: operate mode, and the confirmation with a reason before each act.
 
 import * as dialog from "./dialog.js";
 import { h, redraw, say } from "./dom.js";

@@ -15,9 +15,7 @@ final class HealthReader {
     /// Empty where Redis keeps it no longer.
     let fields: [String: String]
 
-    func number(_ field: String) -> Int64? {
-      fields[field].flatMap { Int64($0).map { min(max($0, -(1 << 52)), 1 << 52) } }
-    }
+    func number(_ field: String) -> Int64? { fields[field].flatMap { StoredNumber.read($0) } }
     func text(_ field: String) -> String { fields[field] ?? "" }
   }
 
@@ -59,7 +57,7 @@ final class HealthReader {
   private func readWorkers(
     _ beats: [String: String], _ questions: inout DashboardQuestions
   ) async throws(RedisError) {
-    let latest = beats.map { (id: $0.key, at: min(max(Int64($0.value) ?? 0, 0), 1 << 52)) }
+    let latest = beats.map { (id: $0.key, at: max(0, StoredNumber.read($0.value) ?? 0)) }
       .sorted { ($1.at, $0.id) < ($0.at, $1.id) }.prefix(Self.mostWorkers)
     let found = try await questions.hashes(latest.map { keyspace.worker(id: $0.id) })
     health.workers = zip(latest, found).map { worker, fields in

@@ -1,6 +1,6 @@
-/// What is wrong, as far as this process can see it. Pure.
+/// The faults that this process can see. Pure.
 struct Alert: Equatable {
-  /// What it is about, in a word that stays the same while it lasts.
+  /// Its subject, in a word that stays the same while it lasts.
   let name: String
   /// In words, with numbers that may change.
   let text: String
@@ -96,7 +96,7 @@ struct Alert: Equatable {
     return words.contains("redis") ? redis : kafka
   }
 
-  /// What keeps pushes from a push service, as a worker says it: `<environment>: unreachable (…)`.
+  /// The obstacle before a push service, as a worker says it: `<environment>: unreachable (…)`.
   struct Obstacle: Equatable {
     let text: String
     /// Without what changes while it lasts.

@@ -2,7 +2,7 @@ import JSON
 import Model
 import Record
 
-/// What the page shows of one fan-out beside its row: where pushes were lost, and why.
+/// The view of one fan-out beside its row: where pushes were lost, and why.
 struct FanOutDetailView {
   let row: FanOutView
   let detail: FanOutDetails.Detail

@@ -28,7 +28,7 @@ enum TemplateView {
     ]
   }
 
-  /// What the device shows, wherever each platform's payload has it: at `aps.alert`, in an FCM
+  /// The visible text, wherever each platform's payload has it: at `aps.alert`, in an FCM
   /// message's `notification`, in what a browser's page makes of its own.
   private static func words(of text: TemplateSample.Text) -> (title: String?, body: String?) {
     let payload = text.payload.flatMap {

@@ -125,7 +125,7 @@ final class FanOutRunner {
   /// The receipt of an event that is to be sent later; nil of one that is to be opened now.
   private func postpone(_ event: Event, from message: KafkaMessage) async throws -> Receipt? {
     guard let sendAt = event.sendAt else { return nil }
-    // Whoever writes the event is told at once.
+    // The writer of the event is told at once.
     guard event.isExpired(at: lane.now) || lane.render.template(named: event.template) != nil else {
       return lane.options.receiptWithoutTemplate(for: message, of: event)
     }

@@ -21,7 +21,7 @@ final class Schedule {
   /// times what Redis and Kafka take to answer.
   private static let lease: Duration = .seconds(30)
 
-  /// What is to be done with an event that says when it is to be sent.
+  /// The next step with an event that says when it is to be sent.
   enum Standing: Equatable {
     /// It is opened now.
     case due
@@ -99,7 +99,7 @@ final class Schedule {
     }
   }
 
-  /// What is wrong with one event must not keep the others waiting.
+  /// A fault of one event must not keep the others waiting.
   private func releaseAlone(_ taken: DueEvent) async throws {
     do {
       try await release(taken)

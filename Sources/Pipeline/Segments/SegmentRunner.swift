@@ -142,7 +142,7 @@ final class SegmentRunner {
     switch answer.result {
     case .settled:
       lane.counters.add(.segmentsAlreadySettled)
-      // Who settled it as the last of its fan-out may have died before it told of that.
+      // The worker that settled the last of its fan-out may have died before it told of that.
       try await lane.outcomes.publishEnd(of: run.segment.event)
       return .settled
     case .orphaned: return .orphaned

@@ -78,7 +78,7 @@ final class LaneTap {
     closedUntil = 0
   }
 
-  /// What sees the outcomes of a segment; nil where no tap is about its event.
+  /// The observer of a segment's outcomes; nil where no tap is about its event.
   func observer(of event: Event) -> (any OutcomeObserver)? {
     guard let order else { return nil }
     let filters = order.request.filters.filter {

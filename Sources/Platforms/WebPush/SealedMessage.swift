@@ -53,7 +53,7 @@ extension WebPushCredentials {
         authority: authority, slots: 1, dialect, encryption, wallClock: { now }),
       let block = writer.fields(sharing: shared)
     else { return nil }
-    // What the block borrows is the writer's, the headers', and the endpoint's.
+    // The block borrows bytes of the writer, the headers and the endpoint.
     return withExtendedLifetime((writer, shared)) {
       Array(binding.token.utf8).withUnsafeBytes { token in
         Array(binding.keys.utf8).withUnsafeBytes { keys in

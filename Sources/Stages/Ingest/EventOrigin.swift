@@ -3,7 +3,7 @@ import Kafka
 import Model
 import Text
 
-/// What is known of an event beside its document: the trace that its producer began, and when it
+/// The facts about an event beside its document: the trace that its producer began, and when it
 /// was written to Kafka. It travels in the headers of every record of the event. Workers that know
 /// no such headers pass them over, and a `traceparent` that is invalid is as good as absent: no
 /// push depends on either.

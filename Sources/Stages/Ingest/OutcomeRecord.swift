@@ -1,7 +1,7 @@
 import Model
 import Text
 
-/// What became of a push, or of a user to whom nothing was sent, as a record for the backend's own
+/// The outcome of a push, or of a user to whom nothing was sent, as a record for the backend's own
 /// analytics: one JSON object, `Config/outcome.schema.json`. The key is the user. It names the
 /// device by `DeviceMark`, never by its token.
 package enum OutcomeRecord {
@@ -45,7 +45,7 @@ package enum OutcomeRecord {
   }
 }
 
-/// What became of a whole fan-out, as a record on the same topic, when it comes to its end. The key
+/// The outcome of a whole fan-out, as a record on the same topic, when it comes to its end. The key
 /// is the event's id.
 package struct FanOutSummary: Sendable, Equatable {
   package let event: String

@@ -31,7 +31,7 @@ package final class KeyInput: Sendable {
     tcsetattr(descriptor, TCSADRAIN, &settings)
   }
 
-  /// What was pressed since the last call; does not wait.
+  /// The bytes of keys pressed since the last call; does not wait.
   package func pressed() -> [UInt8] {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&watched, 1, 0) > 0, tcgetpgrp(descriptor) == getpgrp() else { return [] }

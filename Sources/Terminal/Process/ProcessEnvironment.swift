@@ -1,8 +1,8 @@
 import Glibc
 
 package enum ProcessEnvironment {
-  /// Who runs the program, as the environment says it: before `sudo`, if that was used. Empty where
-  /// it does not say.
+  /// The user who runs the program, as the environment says it: before `sudo`, if that was used.
+  /// Empty where it does not say.
   package static var userName: String {
     let all = all
     return all["SUDO_USER"] ?? all["USER"] ?? ""

@@ -71,7 +71,7 @@ package final class StopSignals: Sendable {
     return true
   }
 
-  /// What SIGHUP does instead of stopping the process; nil where it stops it.
+  /// The action of SIGHUP instead of stopping the process; nil where it stops it.
   fileprivate var hangUpAction: (@Sendable () -> Void)? {
     guard !Self.hadTerminal || Self.hasTerminal else { return nil }
     return state.withLock { $0.hangUp }

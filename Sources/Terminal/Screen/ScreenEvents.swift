@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Threads
 
-/// What happens to a program that draws a whole terminal.
+/// An event for a program that draws a whole terminal.
 package enum ScreenEvent: Sendable, Equatable {
   case key(Key)
   /// The time between two ticks is over.

@@ -1,4 +1,4 @@
--- What is known of an event that is to be sent later. Needs `event_keys` and `clock`.
+-- The facts about an event that is to be sent later. Needs `event_keys` and `clock`.
 --
 -- Its hash has the state `scheduled`, `send_at_ms`: when its first wave is due; `send_last_ms`: its
 -- last; `send_local_ms`: the readers' hour, if it is one; `send_by_ms`: no later time may be set.

@@ -1,6 +1,6 @@
 import Keyspace
 
-/// What a worker's last heartbeat said.
+/// The content of a worker's last heartbeat.
 package struct WorkerBeat: Sendable, Equatable {
   package let id: String
   /// The fields of `ff:worker:<id>`, by our names.

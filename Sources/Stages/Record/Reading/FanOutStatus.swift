@@ -3,8 +3,6 @@ import Text
 
 /// The hash of an event. A counter that is missing or not a number is 0.
 package struct FanOutStatus: Sendable, Equatable {
-  private static let most = 1 << 52
-
   package enum State: String, Sendable {
     /// It waits for its `send_at`.
     case scheduled
@@ -56,8 +54,7 @@ package struct FanOutStatus: Sendable, Equatable {
     let times = ["send_at_ms", "send_local_ms"].map { fields[$0].flatMap { Int64($0) } }
       .map { $0.flatMap { Timestamp.range.contains($0) ? $0 : nil } }
     sendAt = times[1].map { .local($0) } ?? times[0].map { .at($0) }
-    // Whoever adds or subtracts a few of them must not overflow.
-    numbers = fields.compactMapValues { Int($0).map { min(max($0, -Self.most), Self.most) } }
+    numbers = fields.compactMapValues { StoredNumber.read($0).map { Int($0) } }
   }
 
   /// The fields that are no numbers, by the names that programs are given.

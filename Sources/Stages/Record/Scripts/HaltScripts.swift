@@ -31,7 +31,7 @@ extension RecordStage {
       ], isLasting: true)
     switch reply[0].text {
     case "done":
-      // What is cancelled need not wait for its time to end.
+      // A cancelled event need not wait for its time to end.
       if reply[1].text == FanOutStatus.State.scheduled.rawValue, halt == .cancelled {
         try await hasten(event, to: now)
       }

@@ -141,7 +141,7 @@ extension RecordStage {
     }
   }
 
-  /// What Redis knows of an event that is due.
+  /// The facts that Redis holds of an event that is due.
   package func scheduled(_ event: String) async throws(RecordError) -> ScheduledEvent? {
     let replies = try await checkedReplies(to: [
       ["HGETALL", keyspace.event(id: event)], ["GET", keyspace.document(event: event)],

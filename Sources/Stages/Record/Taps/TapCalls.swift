@@ -10,8 +10,8 @@ enum TapScripts {
 extension RecordStage {
   // MARK: workers
 
-  /// What taps want now, nil while there is none; and how many workers share the rate, this one
-  /// among them.
+  /// The request of all taps now, nil while there is none; and how many workers share the rate,
+  /// this one among them.
   package func tapRequest() async throws(RecordError) -> (request: TapRequest?, workers: Int) {
     let replies = try await checkedReplies(
       to: [["HGETALL", keyspace.tapRequests], ["HLEN", keyspace.workers]])

@@ -1,7 +1,7 @@
 import Model
 import Text
 
-/// What a tap wants to see. Nil: whatever it is.
+/// The filter of a tap. Nil: any value.
 package struct TapFilter: Sendable, Equatable {
   package var event: String?
   package var streamer: String?
@@ -56,7 +56,7 @@ package struct TapFilter: Sendable, Equatable {
   }
 }
 
-/// What all taps want together, as a worker reads it.
+/// The request of all taps together, as a worker reads it.
 package struct TapRequest: Sendable, Equatable {
   /// Taps at most: each costs every outcome a comparison.
   package static let maximumTaps = 8

@@ -1,6 +1,6 @@
 import Model
 
-/// What authors of templates are told of them.
+/// Facts about templates for their authors.
 extension Template {
   /// A text that a locale lacks.
   package struct BorrowedText: Sendable, Equatable {
