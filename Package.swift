@@ -221,9 +221,10 @@ let rooms: [Target] = [
     "Benchmarks",
     [
       "APNs",
-      "APNsSimulator", "Deliver", "Devices", "EventLoop", "FCM", "Keyspace", "LocalStack", "Model",
-      "Processes", "Redis", "ServerProcesses", "SingleRequests", "Subscriptions", "Telemetry",
-      "Terminal", "Text", "TLS", "Transport", "WebPush", "WebPushSimulator",
+      "APNsSimulator", "Deliver", "Devices", "EventLoop", "FCM", "HTTPServer", "Keyspace",
+      "LocalStack", "Model", "Processes", "Redis", "ServerProcesses", "SingleRequests",
+      "Subscriptions", "Telemetry", "Terminal", "Text", "Threads", "TLS", "Transport", "WebPush",
+      "WebPushSimulator",
     ]),
   room(
     "Demo",

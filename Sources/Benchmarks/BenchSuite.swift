@@ -17,7 +17,7 @@ protocol Bench {
 package struct BenchSuite: Sendable {
   package enum Section: String, CaseIterable, Sendable {
     case deliver, fcm, webpush, worker, memory, latency, neighbours, platforms, fairness, apns,
-      scale, cluster, api
+      scale, cluster, api, watched
 
     fileprivate var bench: any Bench.Type {
       switch self {
@@ -34,6 +34,7 @@ package struct BenchSuite: Sendable {
       case .scale: ScaleBench.self
       case .cluster: ClusterBench.self
       case .api: APIBench.self
+      case .watched: WatchedBench.self
       }
     }
   }
@@ -53,6 +54,7 @@ package struct BenchSuite: Sendable {
     if sections.contains(where: { [.deliver, .fcm, .worker].contains($0) }) {
       _ = try Executable.find("h2load", package: "nghttp2-client")
     }
+    if sections.contains(.watched) { _ = try Executable.find("curl", package: "curl") }
     if sections.contains(.api) { _ = try Executable.find("wrk", package: "wrk") }
   }
 

@@ -145,8 +145,14 @@ package final class LocalStack {
   /// Returns when it has gone the whole way once, with an event of a streamer who has follower
   /// shards and no followers: librdkafka takes a second to read its first record of a topic, and
   /// another to write it.
-  package func startWorker() async throws(LocalRunError) {
+  /// - Parameter sections: of the configuration of this worker alone, with a line break at the end.
+  package func startWorker(adding sections: String = "") async throws(LocalRunError) {
     let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
+    var configuration = configuration
+    if !sections.isEmpty {
+      let text = (ScratchDirectory.read(configuration) ?? "") + sections
+      configuration = try processes.directory.write(text, to: "\(id)-\(workersStarted).yaml")
+    }
     workers.append(try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1
     try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {

@@ -12,7 +12,9 @@ package enum BenchVerb {
     help: "Runs for each figure, of which the median is reported")
   private static let pushes = Option(
     "pushes", .integer(in: 1_000...10_000_000), default: 300_000,
-    help: "Pushes, or requests of h2load, in each run of deliver, fcm, webpush, worker and cluster")
+    help:
+      "Pushes, or requests of h2load, in each run of deliver, fcm, webpush, worker, cluster and watched"
+  )
   private static let events = Option(
     "events", .integer(in: 1...10_000), default: 100, help: "Events in each run of latency")
 
@@ -60,9 +62,13 @@ package enum BenchVerb {
       api: the number of device binds a second through `fanfare api`, CPU time for each bind, and \
       the p99 of binds at about half of the required rate.
 
+      watched: CPU time for each push in a whole worker whose dashboard is open in a browser, \
+      which is tapped at the default rate, and whose events are traced, compared with one that \
+      nobody watches.
+
       Runs are interleaved. Every figure is the median of its runs, with the minimum and the \
-      maximum beside it. The bench needs h2load, nghttpd and wrk (Debian: nghttp2-client, \
-      nghttp2-server, wrk), and exits with 1 if a limit is missed. A build without optimisation \
+      maximum beside it. The bench needs h2load, nghttpd, wrk and curl (Debian: \
+      nghttp2-client, nghttp2-server, wrk, curl), and exits with 1 if a limit is missed. A build without optimisation \
       (swift build without -c release) misses the limits.
       """,
     options: [
