@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import HTTPServer
 import LocalStack
 import Processes
@@ -40,9 +41,7 @@ struct WatchedBench: Bench {
       let watchers = try await watch(stack, curl)
       await processes.loop.wait(Self.tapDelay)
       watched.append(try await measured("\(run)-watched", audience, stack))
-      for watcher in watchers.reversed() {
-        try await processes.stop(watcher, within: Self.startTimeout)
-      }
+      for watcher in watchers.reversed() { try await end(watcher) }
       try await stack.stopWorker()
       options.note(
         "watched", run,
@@ -69,6 +68,8 @@ struct WatchedBench: Bench {
     _ name: String, _ audience: BenchAudience, _ stack: LocalStack
   ) async throws(LocalRunError) -> Double {
     try await stack.startWorker()
+    // As long as the other, so that both are measured at the same age.
+    await processes.loop.wait(Self.tapDelay)
     let cost = try await measured(name, audience, stack)
     try await stack.stopWorker()
     return cost
@@ -80,6 +81,15 @@ struct WatchedBench: Bench {
   ) async throws(LocalRunError) -> Double {
     _ = try await audience.fanOut("\(name)-warm", on: stack)
     return try await audience.fanOut(name, on: stack).cpuMicrosecondsPerPush
+  }
+
+  /// However it ends: curl has no other way to stop than the signal.
+  private func end(_ watcher: RunProcess) async throws(LocalRunError) {
+    watcher.isNeeded = false
+    watcher.signal(SIGTERM)
+    try await processes.wait("\(watcher.name) did not end", within: Self.startTimeout) {
+      watcher.isRunning ? nil : ()
+    }
   }
 
   /// A tap, a dashboard, and a client that reads the dashboard's events, in this order.
@@ -96,7 +106,11 @@ struct WatchedBench: Bench {
       "the dashboard did not listen", within: Self.startTimeout, blaming: dashboard
     ) { LocalPort.isListening(port) ? () : nil }
     let browser = try processes.start(
-      "browser", [curl, "--silent", "--no-buffer", "http://127.0.0.1:\(port)/v1/live/fanouts"])
+      "browser",
+      [
+        curl, "--silent", "--no-buffer", "--header", "Accept: text/event-stream",
+        "http://127.0.0.1:\(port)/v1/live/fanouts",
+      ])
     return [tap, dashboard, browser]
   }
 }
