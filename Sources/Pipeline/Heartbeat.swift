@@ -2,6 +2,7 @@ import EventLoop
 import Kafka
 import Record
 import Telemetry
+import Text
 
 /// A worker's report of itself to the dashboards.
 struct Heartbeat: Sendable {
@@ -33,6 +34,7 @@ struct Heartbeat: Sendable {
       ("limits", Self.joined(figures.limits)),
       ("records_lost", String(figures.skipped.values.reduce(0, +))),
       ("beat_ms", String(options.wallClock())),
+      ("beat_interval_ms", String(options.heartbeatInterval.wholeMilliseconds)),
     ]
   }
 
