@@ -58,7 +58,11 @@ struct Alert: Equatable {
       alerts.append(
         Alert("no worker", "no worker has sent a heartbeat for an hour", Runbook.workerDead))
     }
-    for worker in health.workers { alerts += all(of: worker, now: now) }
+    for worker in health.workers {
+      // Of a Redis that cannot be read the last heartbeats are old, whoever lives.
+      if trouble == nil { alerts += silence(of: worker, now: now) }
+      alerts += all(of: worker)
+    }
     let lag = health.workers.reduce(0) { $0 &+ max(0, $1.number("lag") ?? 0) }
     if lag >= bearableLag {
       alerts.append(Alert("lag", "\(lag) records wait in Kafka", Runbook.lag))
@@ -76,14 +80,16 @@ struct Alert: Equatable {
     return alerts
   }
 
-  private static func all(of worker: HealthReader.Worker, now: Int64) -> [Alert] {
+  private static func silence(of worker: HealthReader.Worker, now: Int64) -> [Alert] {
+    guard worker.isSilent(at: now) else { return [] }
+    let seconds = (now - worker.beatAt) / 1000
+    let text = "worker \(worker.id) has sent no heartbeat for \(seconds) s"
+    return [Alert("worker \(worker.id)", text, Runbook.workerDead)]
+  }
+
+  private static func all(of worker: HealthReader.Worker) -> [Alert] {
     var alerts: [Alert] = []
     let id = worker.id
-    if worker.isSilent(at: now) {
-      let silence = (now - worker.beatAt) / 1000
-      let text = "worker \(id) has sent no heartbeat for \(silence) s"
-      alerts.append(Alert("worker \(id)", text, Runbook.workerDead))
-    }
     let waits = worker.text("waits_for")
     if !waits.isEmpty {
       alerts.append(Alert("\(id) waits", "worker \(id) waits: \(waits)", runbook(ofWaits: waits)))

@@ -7,7 +7,7 @@ extension SettingTable {
     .duration(
       "worker.heartbeat_interval", \.worker.heartbeatInterval, default: .seconds(2),
       .seconds(1)...(.seconds(20)),
-      "How often the worker writes its heartbeat to Redis, with 13 small commands, and asks Kafka "
+      "How often the worker writes its heartbeat to Redis, with 11 small commands, and asks Kafka "
         + "for its lag. After three heartbeats without one (5 s at least) the dashboard calls the "
         + "worker dead. Redis forgets it after 60 s."),
   ]
