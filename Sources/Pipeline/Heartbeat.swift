@@ -34,6 +34,7 @@ struct Heartbeat: Sendable {
       ("held_routes", Self.joined(figures.obstacles)),
       ("limits", Self.joined(figures.limits)),
       ("records_lost", String(figures.skipped.values.reduce(0, +))),
+      ("templates_refused_ms", String(figures.templateReloads.refusedSince ?? 0)),
       ("beat_ms", String(options.wallClock())),
       ("beat_interval_ms", String(options.heartbeatInterval.wholeMilliseconds)),
     ]

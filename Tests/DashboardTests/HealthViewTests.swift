@@ -61,6 +61,10 @@ import Testing
     (["lag": "5000"], "5000 records wait", "records-wait-in-kafka"),
     (["records_lost": "3"], "Kafka deleted 3 records", "records-that-kafka-deleted"),
     (["clock_ahead_ms": "-7000"], "7 s behind", "clocks-that-differ"),
+    (
+      ["templates_refused_ms": "5"], "w1 keeps its old templates",
+      "a-changed-template-has-a-mistake"
+    ),
   ])
   func whatIsWrongIsSaidWithARunbookThatExists(
     fields: [String: String], words: String, anchor: String

@@ -102,6 +102,10 @@ struct Alert: Equatable {
       let text = "Kafka deleted \(records) records before worker \(id) had read them"
       alerts.append(Alert("\(id) lost", text, Runbook.recordsLost))
     }
+    if let since = worker.number("templates_refused_ms"), since > 0 {
+      let text = "worker \(id) keeps its old templates: those on disk have a mistake"
+      alerts.append(Alert("\(id) templates", text, Runbook.templateBroken))
+    }
     if let ahead = worker.number("clock_ahead_ms"), ahead.magnitude >= 5_000 {
       let text =
         "the clock of worker \(id) is \(ahead.magnitude / 1000) s "
