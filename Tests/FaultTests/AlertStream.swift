@@ -36,6 +36,9 @@ final class AlertStream: Sendable {
   /// The first one that fits, whether or not it is still there.
   func first(where fits: (Alert) -> Bool) -> Alert? { state.withLock { $0.all.first(where: fits) } }
 
+  /// Of a machine that is busy while everything starts, an alert may come and go.
+  func forgetThePast() { state.withLock { $0.all = $0.newest ?? [] } }
+
   private static func read(_ port: Int, _ key: String, into state: ThreadLock<State>) {
     guard let client = try? RawClient(port: port) else { return }
     // Of HTTP/1.0: nothing stands between the lines.

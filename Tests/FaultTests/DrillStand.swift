@@ -3,6 +3,7 @@ import Fixtures
 import Glibc
 import JSON
 import Processes
+import ServerProcesses
 import TestBed
 import Testing
 
@@ -32,7 +33,8 @@ final class DrillStand: Sendable {
 
   /// Returns when the dashboard shows a worker, and no alert.
   static func start(_ script: SimulatorScript) async throws -> DrillStand {
-    let bed = try await WorkerBed(script: script)
+    // Named, so that it is no cluster, which knows no REPLICAOF.
+    let bed = try await WorkerBed(redis: RedisServerProcess(), script: script)
     let templates = "templates.directory=" + (try bed.directory.makeDirectory("texts"))
     try bed.directory.write(soundTemplate, to: templateFile)
     let (probesPort, port) = (try LocalPort.findFree(), try LocalPort.findFree())

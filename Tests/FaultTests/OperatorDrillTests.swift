@@ -45,6 +45,7 @@ import Testing
   private static func run(_ drill: Drill, _ stand: DrillStand, _ anchors: Set<String>) async {
     defer { stand.end() }
     do {
+      stand.alerts.forgetThePast()
       let before = stand.metric(drill.metric.family, drill.metric.labels)
       #expect(before != nil && fits(stand, drill) == nil, "\(drill.fault): it is there already")
       try await drill.make(stand)
