@@ -491,8 +491,8 @@ let testTargets: [Target] = [
       "APNs",
       "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCM", "FCMSimulator",
       "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
-      "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
-      "Subscriptions", "Telemetry", "Text", "TLS", "Transport", "WebPushSimulator",
+      "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
+      "Settings", "Subscriptions", "Telemetry", "Text", "TLS", "Transport", "WebPushSimulator",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
   tests("TerminalTests", ["Fixtures", "Terminal", "Threads"]),
@@ -537,8 +537,9 @@ let testTargets: [Target] = [
   tests(
     "FaultTests",
     [
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka", "Pipeline",
-      "Processes", "Record", "Redis", "ServerProcesses", "Settings", "Telemetry", "TestBed",
+      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "fanfare", "Fixtures", "JSON",
+      "Kafka", "Pipeline", "Processes", "Record", "Redis", "ServerProcesses", "Settings",
+      "Telemetry", "TestBed", "Threads",
     ]),
   tests(
     "EnduranceTests",

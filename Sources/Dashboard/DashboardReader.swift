@@ -7,7 +7,7 @@ import Text
 /// Reads what dashboards show, once for all who look. Confined to the loop of its client.
 final class DashboardReader {
   /// Templates are files: they are read more seldom.
-  private static let samplesInterval: Int64 = 10_000
+  private static let samplesInterval: Int64 = 5_000
 
   private let options: DashboardOptions
   private var questions: DashboardQuestions

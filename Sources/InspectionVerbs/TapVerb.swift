@@ -32,8 +32,8 @@ package enum TapVerb {
       Asks the workers for samples, and prints each with its time (UTC), outcome, reason, the time \
       from request to answer and how often it was sent. A token is shown as a keyed hash: the same \
       token has the same hash until the last tap ends. Workers look for taps with their \
-      heartbeats, so the first samples may take 10 seconds; when the command has ended they stop \
-      within 25.
+      heartbeats, so the first samples may take 2 seconds; when the command has ended they stop \
+      within 20.
 
       A sample is no count: fanfare fanout status has those, and fanfare trace explains what \
       became of one user's push.

@@ -1,7 +1,9 @@
 import EventLoop
 import Kafka
+import Keyspace
 import Record
 import Telemetry
+import Text
 
 /// A worker's report of itself to the dashboards.
 struct Heartbeat: Sendable {
@@ -32,7 +34,9 @@ struct Heartbeat: Sendable {
       ("held_routes", Self.joined(figures.obstacles)),
       ("limits", Self.joined(figures.limits)),
       ("records_lost", String(figures.skipped.values.reduce(0, +))),
+      ("templates_refused_ms", String(figures.templateReloads.refusedSince ?? 0)),
       ("beat_ms", String(options.wallClock())),
+      ("beat_interval_ms", String(options.heartbeatInterval.wholeMilliseconds)),
     ]
   }
 
@@ -62,6 +66,8 @@ final class HeartbeatWriter {
   private var nextNamesakeLine: UInt64 = 0
   private let tapBudget = TapBudget()
   private var isTapped = false
+  /// The number of the interval whose point was tried last; nil: none was.
+  private var lastPoint: Int64?
 
   init(_ lane: LaneContext, clock: ClockWatch) {
     self.lane = lane
@@ -81,11 +87,10 @@ final class HeartbeatWriter {
         now: lane.now - ahead)
       sayWhoElseBeats(last)
       try await lookForTaps(heartbeat.lanes)
+      guard try await writesPoint() else { return }
       // One worker does it for all. One that waits for Kafka cannot tell what nobody works on.
-      if try await lane.record.appendSeriesPoint(now: lane.now) {
-        try await lane.record.forgetDeadWorkers(now: lane.now - ahead)
-        if figures.waitsFor.isEmpty { try await overdue.endAll() }
-      }
+      try await lane.record.forgetDeadWorkers(now: lane.now - ahead)
+      if figures.waitsFor.isEmpty { try await overdue.endAll() }
     } catch {
       // The next beat comes soon; that Redis is away is said by whoever needs it.
       lane.log.debug("no heartbeat", ["error": .text("\(error)")])
@@ -98,6 +103,17 @@ final class HeartbeatWriter {
     isOver = true
     guard hasBeaten, lane.redis.obstacle == nil else { return }
     try? await lane.record.forget(worker: lane.options.workerID)
+  }
+
+  /// Whether this worker was the first to write the point of this interval of the series. It tries
+  /// once in each: beats are more frequent, and a try reads all counters.
+  private func writesPoint() async throws(RecordError) -> Bool {
+    let now = lane.now
+    let point = now / (Int64(Keyspace.seriesIntervalSeconds) * 1000)
+    guard point != lastPoint else { return false }
+    let isFirst = try await lane.record.appendSeriesPoint(now: now)
+    lastPoint = point
+    return isFirst
   }
 
   private func lookForTaps(_ lanes: [Lane]) async throws(RecordError) {

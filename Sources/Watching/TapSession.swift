@@ -21,7 +21,7 @@ package final class TapSession {
   /// A third of a request's lifetime.
   private static let keepInterval: UInt64 = 5_000_000_000
   private static let readInterval: Duration = .milliseconds(250)
-  /// Workers look for taps with their heartbeats, every 10 s.
+  /// Workers look for taps with their heartbeats, one each 2 s.
   private static let noticeAfter: UInt64 = 25_000_000_000
 
   private let options: TapOptions
@@ -60,7 +60,7 @@ package final class TapSession {
   package func run(
     until signals: StopSignals, isolation actor: isolated LoopActor
   ) async throws(CommandFailure) {
-    errors.line("waiting for outcomes: workers look for taps every 10 s")
+    errors.line("waiting for outcomes: workers look for taps with their heartbeats")
     var goesOn = true
     while goesOn, !signals.isRaised {
       guard try await isKept() else {

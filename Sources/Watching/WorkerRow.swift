@@ -18,9 +18,8 @@ package struct WorkerRow: Sendable, Equatable {
   package let waitsFor: [String]
   package let heldRoutes: [String]
   package let limits: [String]
-
-  /// A beat comes every 10 s: two were missed.
-  package static let staleAfterMilliseconds: Int64 = 25_000
+  /// Without a beat for longer, in ms, it counts as dead.
+  package let longestSilence: Int64
 
   package init(_ beat: WorkerBeat) {
     func number(_ name: String) -> Int {
@@ -41,12 +40,13 @@ package struct WorkerRow: Sendable, Equatable {
     waitsFor = texts("waits_for")
     heldRoutes = texts("held_routes")
     limits = texts("limits")
+    longestSilence = WorkerBeat.longestSilence(beat.fields)
   }
 
   /// - Parameter now: ms since 1970.
   package func age(at now: Int64) -> Int64 { max(0, now - beatAt) }
 
-  package func isStale(at now: Int64) -> Bool { age(at: now) > Self.staleAfterMilliseconds }
+  package func isStale(at now: Int64) -> Bool { age(at: now) > longestSilence }
 }
 
 /// An obstacle that holds up pushes, as workers say it.

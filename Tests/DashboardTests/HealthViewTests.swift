@@ -38,17 +38,37 @@ import Testing
     }
   }
 
+  private static let refused = "to write dead letters to Kafka: the topic is missing"
+
   @Test(arguments: [
-    (["beat_ms": "-16000"], "no heartbeat for 16 s"),
-    (["waits_for": "kafka: no broker can be reached"], "kafka: no broker"),
-    (["waits_for": "a dead letter: the topic is missing"], "a dead letter"),
-    (["held_routes": "production: unreachable (no answer for 3 s)"], "production: unreachable"),
-    (["held_routes": "production a.b: InvalidProviderToken"], "InvalidProviderToken"),
-    (["lag": "5000"], "5000 records wait"), (["records_lost": "3"], "Kafka deleted 3 records"),
-    (["clock_ahead_ms": "-7000"], "7 s behind"),
+    (["beat_ms": "-7000", "beat_interval_ms": "2000"], "no heartbeat for 7 s", "a-worker-dies"),
+    (["waits_for": "kafka: no broker can be reached"], "kafka: no broker", "kafka-is-down"),
+    (["waits_for": refused], "the topic is missing", "dead-letters-are-refused"),
+    (["waits_for": "to commit: kafka is forbidden"], "forbidden", "faults-of-kafka"),
+    (["waits_for": "to claim: Redis is full"], "Redis is full", "faults-of-redis"),
+    (
+      ["waits_for": "to claim: this Redis is a replica"], "is a replica", "redis-is-a-replica"
+    ),
+    (
+      ["held_routes": "production: unreachable (no answer for 3 s)"], "production: unreachable",
+      "apple-answers-nothing"
+    ),
+    (["held_routes": "production: slow (x)"], "production: slow", "faults-of-apples-service"),
+    (
+      ["held_routes": "production a.b: InvalidProviderToken"], "InvalidProviderToken",
+      "credentials-that-apple-refuses"
+    ),
+    (["lag": "5000"], "5000 records wait", "records-wait-in-kafka"),
+    (["records_lost": "3"], "Kafka deleted 3 records", "records-that-kafka-deleted"),
+    (["clock_ahead_ms": "-7000"], "7 s behind", "clocks-that-differ"),
+    (
+      ["templates_refused_ms": "5"], "w1 keeps its old templates",
+      "a-changed-template-has-a-mistake"
+    ),
   ])
-  func whatIsWrongIsSaidWithARunbookThatExists(fields: [String: String], words: String) async throws
-  {
+  func whatIsWrongIsSaidWithARunbookThatExists(
+    fields: [String: String], words: String, anchor: String
+  ) async throws {
     try await DashboardHarness.run { harness in
       let beat = harness.now + (Int64(fields["beat_ms"] ?? "") ?? 0)
       try await harness.write(
@@ -62,19 +82,47 @@ import Testing
       let later = try await harness.look(at: .health)
       #expect(later.rows("alerts")[0].number("since_ms") == harness.now - 9_000)
       let runbook = try #require(health.rows("alerts")[0].text("runbook"))
-      try Self.expectSection(runbook)
+      #expect(runbook == "docs/operations.md#\(anchor)")
+      #expect(try Checkout.anchors(in: "docs/operations.md").contains(anchor))
     }
   }
 
-  /// `docs/operations.md#faults-of-redis` is a heading of that page.
-  private static func expectSection(_ runbook: String) throws {
-    let parts = runbook.split(separator: "#").map(String.init)
-    let headings = try Checkout.text(parts[0]).split(separator: "\n").filter { $0.hasPrefix("#") }
-    let anchors = headings.map { heading in
-      heading.drop { $0 == "#" || $0 == " " }.lowercased().filter { !"',?.".contains($0) }
-        .replacing(" ", with: "-")
+  @Test func aSilentWorkerIsNotReady() async throws {
+    try await DashboardHarness.run { harness in
+      try await harness.write(
+        ["HSET", "ff:workers", "w1", String(harness.now)],
+        ["HSET", "ff:worker:w1", "partitions", "1", "beat_interval_ms", "2000"])
+      for (silence, isSilent) in [(6_000, false), (6_001, true)] {
+        try await harness.write(["HSET", "ff:workers", "w1", String(harness.now - Int64(silence))])
+        let worker = try #require(try await harness.look(at: .health).rows("workers").first)
+        #expect(worker["silent"] == .bool(isSilent) && worker["ready"] == .bool(!isSilent))
+      }
     }
-    #expect(anchors.contains(parts[1]), "\(runbook)")
+  }
+
+  /// Of a Redis that is full, and of what this process reads itself.
+  @Test func otherAlertsHaveRunbooksThatExist() async throws {
+    let broken = TemplateSample(name: "raid", texts: [], trouble: "raid.yaml:3:1: no such field")
+    try await DashboardHarness.run({ $0.templates = TemplateSamples { _ in [broken] } }) {
+      harness in
+      try await harness.write([
+        "HSET", harness.keyspace.statsMinute(milliseconds: harness.now), "dead_letters", "4",
+      ])
+      _ = try harness.redis.server.cli("CONFIG", "SET", "maxmemory", "1")
+      let alerts = try await harness.look(at: .health).rows("alerts")
+      let expected = [
+        "redis memory": "redis-memory-is-full", "no worker": "a-worker-dies",
+        "dead letters": "a-record-cannot-be-decoded",
+        "template raid": "a-changed-template-has-a-mistake",
+      ]
+      #expect(alerts.count == expected.count)
+      let anchors = try Checkout.anchors(in: "docs/operations.md")
+      for alert in alerts {
+        let anchor = expected[alert.text("name") ?? ""] ?? "none"
+        #expect(alert.text("runbook") == "docs/operations.md#\(anchor)")
+        #expect(anchors.contains(anchor), "\(anchor)")
+      }
+    }
   }
 
   @Test func deadLettersAndAFleetThatIsGoneAreSaid() async throws {

@@ -118,6 +118,7 @@ import Testing
       isDurable: true, { $0.redis.commandTimeout = .milliseconds(200) }
     ) { harness in
       try await harness.enter("e1", ["state": "running", "segments": "2"])
+      try await harness.write(["HSET", "ff:workers", "w1", String(harness.now)])
       let asOf = harness.now
       _ = try await harness.look(at: .fanOuts(limit: 100))
       harness.redis.server.stop()
@@ -127,8 +128,26 @@ import Testing
       #expect(list.text("trouble")?.hasPrefix("Redis does not answer: ") == true)
       #expect(list.number("as_of_ms") == asOf && list.number("now_ms") == asOf + 60_000)
       #expect(list.rows("fanouts").count == 1)
-      let said = try await harness.look(at: .health).rows("alerts").compactMap { $0.text("what") }
-      #expect(said.contains { $0.hasPrefix("Redis does not answer") })
+      // Nobody knows whether the worker lives.
+      let alerts = try await harness.look(at: .health).rows("alerts")
+      #expect(alerts.compactMap { $0.text("name") } == ["redis"])
+      #expect(alerts.first?.text("what")?.hasPrefix("Redis does not answer") == true)
+      #expect(alerts.first?.text("runbook") == "docs/operations.md#redis-is-down")
+    }
+  }
+
+  /// One that takes no writes any more, and whose master is away.
+  @Test func aReplicaIsNamedWithItsRunbookLine() async throws {
+    try await DashboardHarness.run(
+      isDurable: true, { $0.redis.commandTimeout = .milliseconds(200) }
+    ) { harness in
+      _ = try await harness.look(at: .health)
+      _ = try harness.redis.server.cli("REPLICAOF", "127.0.0.1", "\(try DeadPort.number)")
+      var health = try await harness.look(at: .health)
+      while health["trouble"] == .null { health = try await harness.look(at: .health) }
+      let alert = health.rows("alerts").first { $0.text("name") == "redis" }
+      #expect(alert?.text("what")?.contains("is a replica") == true)
+      #expect(alert?.text("runbook") == "docs/operations.md#redis-is-a-replica")
     }
   }
 

@@ -47,4 +47,20 @@ import Testing
     _ = await worker.stop()
   }
 
+  /// A try reads all counters: frequent beats must not cost as much as rare ones each.
+  @Test func thePointOfTheSeriesIsTriedOnceInItsInterval() async throws {
+    let bed = try await WorkerBed()
+    @Sendable func calls(_ command: String) throws -> Int {
+      let lines = try bed.redis.cli("INFO", "commandstats").split(whereSeparator: \.isNewline)
+      let prefix = "cmdstat_\(command):calls="
+      let line = lines.first { $0.hasPrefix(prefix) }
+      return line.flatMap { Int($0.dropFirst(prefix.count).prefix { $0.isNumber }) } ?? 0
+    }
+    let worker = try await bed.startWorker { $0.heartbeatInterval = .milliseconds(50) }
+    // Two of each beat.
+    _ = try await bed.until("forty beats") { try calls("expire") >= 80 ? true : nil }
+    let tries = try calls("xadd")
+    #expect(tries >= 1 && tries <= 10, "\(tries)")
+    _ = await worker.stop()
+  }
 }

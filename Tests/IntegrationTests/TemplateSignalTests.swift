@@ -21,6 +21,11 @@ import Testing
     try bed.directory.write("payload: { aps: {\n", to: "texts/go-live.yaml")
     worker.signal(SIGHUP)
     try await said("go-live.yaml:2:", bed)
+    // A dashboard that reads Redis alone hears of it so.
+    _ = try await bed.until("the heartbeat says so") {
+      let since = try bed.redis.cli("HGET", "ff:worker:first", "templates_refused_ms")
+      return Int64(since).map { $0 > 0 } == true ? true : nil
+    }
     try await bed.emit("e2")
     #expect(try await bed.finished("e2").accepted == 1)
     #expect(worker.stop(SIGTERM) == 0)

@@ -1,3 +1,4 @@
+import Checkout
 import Testing
 
 /// Where the documents point to.
@@ -85,23 +86,14 @@ import Testing
     }
     let file = parts[0].isEmpty ? path : folders.joined(separator: "/")
     guard tree.exists(file) else { return false }
-    return parts.count == 1 || anchors(of: tree.text(of: file)).contains(String(parts[1]))
-  }
-
-  /// As GitHub makes them of headings.
-  private static func anchors(of text: String) -> Set<String> {
-    Set(
-      text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
-        line.drop { $0 == "#" }.drop { $0 == " " }.lowercased().compactMap {
-          $0 == " " ? "-" : $0.isLetter || $0.isNumber || $0 == "-" ? String($0) : nil
-        }.joined()
-      })
+    return parts.count == 1 || Checkout.anchors(of: tree.text(of: file)).contains(String(parts[1]))
   }
 
   @Test(arguments: [
     ("[a](README.md)", true), ("[a](nowhere.md)", false),
     ("[a](docs/redis.md#who-may-do-what)", true),
-    ("[a](docs/redis.md#nobody)", false), ("[a](https://example.com/x)", true),
+    ("[a](docs/redis.md#nobody)", false),
+    ("[a](docs/operations.md#redis-is-down)", true), ("[a](https://example.com/x)", true),
     ("[a](Config/templates/)", true),
   ])
   func findsLinksThatLeadNowhere(text: String, isGood: Bool) {

@@ -5,9 +5,6 @@ import {
   bytes, chip, facts, isNumber, notice, number, runbook, span, table, time, unknown,
 } from "./text.js";
 
-// A worker writes every few seconds; older than this it is dead or cut off.
-const DEAD_MS = 15_000;
-
 const list = (value) => (Array.isArray(value) ? value.join(", ")
   : value && typeof value === "object"
     ? Object.entries(value).map(([name, each]) => `${name}: ${each}`).join(", ") : value);
@@ -20,7 +17,8 @@ const workerColumns = [
 
 function worker(each, now) {
   const age = isNumber(each.beat_ms) ? now - each.beat_ms : null;
-  const isDead = age !== null && age > DEAD_MS;
+  // The server knows how often this worker writes.
+  const isDead = each.silent === true;
   const limits = list(each.limits);
   const partitions = Array.isArray(each.partitions) ? each.partitions.length : each.partitions;
   return {
@@ -94,7 +92,7 @@ export const health = {
   render({ data, now, config }) {
     const totals = data.totals ?? {};
     const workers = data.workers ?? [];
-    const dead = workers.filter((each) => isNumber(each.beat_ms) && now - each.beat_ms > DEAD_MS);
+    const dead = workers.filter((each) => each.silent === true);
     const stats = data.stats ?? {};
     return [
       (data.alerts ?? []).length === 0 ? notice("fine", "No alert.",

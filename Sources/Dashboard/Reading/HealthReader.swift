@@ -1,4 +1,5 @@
 import Keyspace
+import Record
 import Redis
 import Text
 
@@ -17,6 +18,10 @@ final class HealthReader {
 
     func number(_ field: String) -> Int64? { fields[field].flatMap { StoredNumber.read($0) } }
     func text(_ field: String) -> String { fields[field] ?? "" }
+
+    /// It counts as dead.
+    /// - Parameter now: ms since 1970.
+    func isSilent(at now: Int64) -> Bool { now - beatAt > WorkerBeat.longestSilence(fields) }
   }
 
   struct Minute: Equatable {

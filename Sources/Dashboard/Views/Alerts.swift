@@ -13,20 +13,32 @@ struct Alert: Equatable {
     self.runbook = runbook
   }
 
-  /// Longer without a heartbeat, and a worker counts as dead: it beats each 10 s.
-  static let deadAfter: Int64 = 15_000
   /// So many records that are not committed are worth an alert.
   static let bearableLag: Int64 = 1_000
   private static let recentMinutes = 10
 
-  private static let redis = "docs/operations.md#faults-of-redis"
-  private static let kafka = "docs/operations.md#faults-of-kafka"
-  private static let apple = "docs/operations.md#faults-of-apples-service"
-  private static let workers = "docs/operations.md#faults-of-workers-clocks-and-templates"
-  private static let lost = "docs/operations.md#records-that-kafka-deleted"
-  private static let refused = "docs/operations.md#credentials-that-apple-refuses"
-  private static let clocks = "docs/operations.md#clocks-that-differ"
-  private static let templates = "docs/operations.md#unknown-templates"
+  /// Rows and headings of docs/operations.md.
+  private enum Runbook {
+    static let redisDown = page("redis-is-down")
+    static let redisReadOnly = page("redis-is-a-replica")
+    static let redisFull = page("redis-memory-is-full")
+    static let redis = page("faults-of-redis")
+    static let kafkaDown = page("kafka-is-down")
+    static let kafka = page("faults-of-kafka")
+    static let lag = page("records-wait-in-kafka")
+    static let deadLetters = page("a-record-cannot-be-decoded")
+    static let deadLettersRefused = page("dead-letters-are-refused")
+    static let recordsLost = page("records-that-kafka-deleted")
+    static let appleSilent = page("apple-answers-nothing")
+    static let apple = page("faults-of-apples-service")
+    static let credentials = page("credentials-that-apple-refuses")
+    static let workerDead = page("a-worker-dies")
+    static let clocks = page("clocks-that-differ")
+    static let templateBroken = page("a-changed-template-has-a-mistake")
+    static let templateUnknown = page("unknown-templates")
+
+    private static func page(_ anchor: String) -> String { "docs/operations.md#" + anchor }
+  }
 
   /// - Parameters:
   ///   - trouble: why Redis could not be read.
@@ -35,41 +47,52 @@ struct Alert: Equatable {
     of health: HealthReader.Health, trouble: String?, samples: [TemplateSample]?, now: Int64
   ) -> [Alert] {
     var alerts: [Alert] = []
-    if let trouble { alerts.append(Alert("redis", trouble, redis)) }
+    if let trouble {
+      alerts.append(Alert("redis", trouble, runbook(ofTrouble: trouble)))
+    }
     if let memory = health.redisMemory, memory >= 1 {
-      alerts.append(Alert("redis memory", "Redis' memory is full: it refuses writes", redis))
+      alerts.append(
+        Alert("redis memory", "Redis' memory is full: it refuses writes", Runbook.redisFull))
     }
     if health.workers.isEmpty, trouble == nil {
       alerts.append(
-        Alert("no worker", "no worker has sent a heartbeat for an hour", workers))
+        Alert("no worker", "no worker has sent a heartbeat for an hour", Runbook.workerDead))
     }
-    for worker in health.workers { alerts += all(of: worker, now: now) }
+    for worker in health.workers {
+      // Of a Redis that cannot be read the last heartbeats are old, whoever lives.
+      if trouble == nil { alerts += silence(of: worker, now: now) }
+      alerts += all(of: worker)
+    }
     let lag = health.workers.reduce(0) { $0 &+ max(0, $1.number("lag") ?? 0) }
-    if lag >= bearableLag { alerts.append(Alert("lag", "\(lag) records wait in Kafka", kafka)) }
+    if lag >= bearableLag {
+      alerts.append(Alert("lag", "\(lag) records wait in Kafka", Runbook.lag))
+    }
     let letters = health.minutes.suffix(recentMinutes).reduce(0) { $0 &+ $1.deadLetters }
     if letters > 0 {
       let text = "\(letters) records went to the dead letters within 10 minutes"
-      alerts.append(Alert("dead letters", text, kafka))
+      alerts.append(Alert("dead letters", text, Runbook.deadLetters))
     }
     for sample in samples ?? [] {
       guard let trouble = sample.trouble else { continue }
       let name = "template \(sample.name)"
-      alerts.append(Alert(name, "the \(name): \(trouble)", templates))
+      alerts.append(Alert(name, "the \(name): \(trouble)", Runbook.templateBroken))
     }
     return alerts
   }
 
-  private static func all(of worker: HealthReader.Worker, now: Int64) -> [Alert] {
+  private static func silence(of worker: HealthReader.Worker, now: Int64) -> [Alert] {
+    guard worker.isSilent(at: now) else { return [] }
+    let seconds = (now - worker.beatAt) / 1000
+    let text = "worker \(worker.id) has sent no heartbeat for \(seconds) s"
+    return [Alert("worker \(worker.id)", text, Runbook.workerDead)]
+  }
+
+  private static func all(of worker: HealthReader.Worker) -> [Alert] {
     var alerts: [Alert] = []
     let id = worker.id
-    let silence = now - worker.beatAt
-    if silence > deadAfter {
-      let text = "worker \(id) has sent no heartbeat for \(silence / 1000) s"
-      alerts.append(Alert("worker \(id)", text, workers))
-    }
     let waits = worker.text("waits_for")
     if !waits.isEmpty {
-      alerts.append(Alert("\(id) waits", "worker \(id) waits: \(waits)", runbook(of: waits)))
+      alerts.append(Alert("\(id) waits", "worker \(id) waits: \(waits)", runbook(ofWaits: waits)))
     }
     for obstacle in Obstacle.all(of: worker) {
       alerts.append(
@@ -77,23 +100,34 @@ struct Alert: Equatable {
     }
     if let records = worker.number("records_lost"), records > 0 {
       let text = "Kafka deleted \(records) records before worker \(id) had read them"
-      alerts.append(Alert("\(id) lost", text, lost))
+      alerts.append(Alert("\(id) lost", text, Runbook.recordsLost))
+    }
+    if let since = worker.number("templates_refused_ms"), since > 0 {
+      let text = "worker \(id) keeps its old templates: those on disk have a mistake"
+      alerts.append(Alert("\(id) templates", text, Runbook.templateBroken))
     }
     if let ahead = worker.number("clock_ahead_ms"), ahead.magnitude >= 5_000 {
       let text =
         "the clock of worker \(id) is \(ahead.magnitude / 1000) s "
         + (ahead > 0 ? "ahead of" : "behind") + " Redis'"
-      alerts.append(Alert("\(id) clock", text, clocks))
+      alerts.append(Alert("\(id) clock", text, Runbook.clocks))
     }
     return alerts
   }
 
-  private static func runbook(of waits: String) -> String {
+  private static func runbook(ofTrouble trouble: String) -> String {
+    if trouble.contains("is a replica") { return Runbook.redisReadOnly }
+    return trouble.hasPrefix("Redis refuses us") ? Runbook.redis : Runbook.redisDown
+  }
+
+  private static func runbook(ofWaits waits: String) -> String {
     let words = waits.lowercased()
-    for (word, runbook) in [("template", templates), ("clock", clocks), ("kafka", kafka)] {
-      if words.contains(word) { return runbook }
-    }
-    return words.contains("redis") ? redis : kafka
+    let known = [
+      ("dead letters", Runbook.deadLettersRefused), ("template", Runbook.templateUnknown),
+      ("clock", Runbook.clocks), ("no broker", Runbook.kafkaDown), ("kafka", Runbook.kafka),
+      ("is a replica", Runbook.redisReadOnly), ("redis", Runbook.redis),
+    ]
+    return known.first { words.contains($0.0) }?.1 ?? Runbook.kafka
   }
 
   /// The obstacle before a push service, as a worker says it: `<environment>: unreachable (…)`.
@@ -102,7 +136,8 @@ struct Alert: Equatable {
     /// Without what changes while it lasts.
     var name: String { text.split(separator: "(").first.map(String.init) ?? text }
     var runbook: String {
-      [": unreachable", ": slow"].contains { text.contains($0) } ? Alert.apple : Alert.refused
+      if text.contains(": unreachable") { return Runbook.appleSilent }
+      return text.contains(": slow") ? Runbook.apple : Runbook.credentials
     }
 
     /// Workers join them so.

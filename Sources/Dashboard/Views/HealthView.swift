@@ -43,10 +43,11 @@ struct HealthView {
 
   private func json(_ worker: HealthReader.Worker) -> JSONValue {
     var members: [(String, JSONValue)] = [("id", .string(worker.id))]
+    let isSilent = worker.isSilent(at: now)
     let isReady =
-      now - worker.beatAt <= Alert.deadAfter && worker.text("waits_for").isEmpty
-      && worker.number("partitions") ?? 0 > 0
+      !isSilent && worker.text("waits_for").isEmpty && worker.number("partitions") ?? 0 > 0
     members.append(("ready", .bool(isReady)))
+    members.append(("silent", .bool(isSilent)))
     // The heartbeat calls them `ready`.
     members.append(("pushes_ready", JSONValue(optional: worker.number("ready"))))
     members += Self.texts.map { ($0, .string(worker.text($0))) }

@@ -10,7 +10,7 @@ extension SettingTable {
         + "expires: during a rollout, workers get a new template one after the other. Then the "
         + "event goes to the dead letters."),
     .duration(
-      "templates.reload_interval", \.templates.reloadInterval, default: .seconds(10),
+      "templates.reload_interval", \.templates.reloadInterval, default: .seconds(5),
       .zero...minutes(60),
       "How often a worker and `fanfare api` look for changed templates. A change is used a second "
         + "after it was found. With 0 they look only when they get SIGHUP."),

@@ -1,4 +1,5 @@
 import Keyspace
+import Text
 
 /// The content of a worker's last heartbeat.
 package struct WorkerBeat: Sendable, Equatable {
@@ -9,6 +10,21 @@ package struct WorkerBeat: Sendable, Equatable {
   package init(id: String, fields: [String: String]) {
     self.id = id
     self.fields = fields
+  }
+
+  /// The shortest silence that counts: a busy Redis delays single beats.
+  private static let shortestSilence: Int64 = 5_000
+  /// Of versions that do not say how often they beat.
+  private static let unknownInterval: Int64 = 10_000
+
+  /// How long a worker may be silent before it counts as dead: three of its beats, and 5 s at
+  /// least; in ms, 60,000 at most.
+  /// - Parameter fields: those of its last heartbeat, or none.
+  package static func longestSilence(_ fields: [String: String]) -> Int64 {
+    let stored = fields["beat_interval_ms"].flatMap { StoredNumber.read($0) }
+    // Redis forgets the fields after that time, whatever they say.
+    let longest = Int64(Keyspace.workerLifetimeSeconds) * 1000
+    return min(max(3 * (stored ?? unknownInterval), shortestSilence), longest)
   }
 }
 
