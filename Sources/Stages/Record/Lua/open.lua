@@ -27,10 +27,7 @@ if due then return {'waits', due} end
 local is_released = begin_released('running')
 local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
 -- A release stands for the record that it repeats.
-if is_released or args.released ~= '' and known[2] == args.released then
-  source = known[2]
-  redis.call('HDEL', event, 'release_dead_letter')
-end
+if is_released or args.released ~= '' and known[2] == args.released then source = known[2] end
 -- A halt may be there before it: its stream ended while it was being opened.
 if is_released or not known[1] and not known[2] then
   local why = args.refusal
@@ -46,6 +43,7 @@ if is_released or not known[1] and not known[2] then
     -- Its first waves were due when it was read: the others are released.
     if not is_released then note_times() end
   end
+  if is_released then redis.call('HDEL', event, 'release_dead_letter') end
   -- Each further wave is made of it.
   if args.trace ~= '' or args.waves ~= '' then
     try('SET', KEYS[8], args.document, 'EX', args.lifetime_seconds)
@@ -88,6 +86,7 @@ redis.call('HSETNX', event, 'source', source)
 redis.call('HSETNX', event, 'plan', plan)
 redis.call('HSETNX', event, 'segments', segments)
 redis.call('HSETNX', event, 'expires_ms', args.expires_ms)
+if args.released ~= '' then redis.call('HDEL', event, 'release_dead_letter') end
 keep()
 known = redis.call('HMGET', event, 'plan', 'segments', 'published')
 return {'resumed', known[1], known[2], known[3] or '0', claimed(known[1], known[2])}

@@ -18,12 +18,16 @@ enum DeadLetterScripts {
 }
 
 extension RecordStage {
+  /// Workers' clocks may be so many ms behind Redis': an event is expired by theirs, too, then.
+  static let clockMargin: Int64 = 10_000
+
   /// Notes that no try will settle a part of a fan-out, since its record, which came from `source`,
   /// is in the dead letters.
   /// Safe to repeat. Should somebody send the dead letter in again, its settling corrects this.
   ///
   /// After a release of a scheduled event workers look at the event again when its next wave is due.
-  /// If there is none and it has not begun, they do so when it expires, so that it comes to its end.
+  /// If there is none and it has not begun, they do so when it has expired, so that it comes to its
+  /// end.
   ///
   /// - Parameter released: as for `open`.
   /// - Returns: what became of the fan-out, when nothing more is to come of it.
@@ -42,7 +46,7 @@ extension RecordStage {
     switch reply[0].text {
     case "noted", "nothing": break
     case "awaited":
-      let later = next ?? (event.expiresAt > clock ? event.expiresAt : nil)
+      let later = next ?? (event.expiresAt > clock ? event.expiresAt + Self.clockMargin : nil)
       let due = Int64(reply[3].text ?? "") ?? 0
       if let later { try await enlist(event.id, again: later, after: due) }
     default: throw .unexpected(reply.kind, from: "the script that notes a dead letter")
