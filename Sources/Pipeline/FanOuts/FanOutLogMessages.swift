@@ -1,4 +1,3 @@
-import Ingest
 import Model
 import Telemetry
 
