@@ -84,7 +84,7 @@ package struct LetterJudge: Sendable {
   private func preview(of record: LetterCopy, now: Int64) -> LetterPreview {
     let (event, what): (Event, String)
     switch decoded(record, now: now) {
-    case .event(let found): (event, what) = (found, "event \(found.id)")
+    case .event(let found): (event, what) = (found, Self.words(of: found, now))
     case .segment(let found): (event, what) = (found.event, "a segment of event \(found.event.id)")
     case .plan(let found): (event, what) = (found.event, "a plan of event \(found.event.id)")
     case .ended(let end): return .fits("the end of stream \(end.stream)")
@@ -93,6 +93,11 @@ package struct LetterJudge: Sendable {
     if event.isExpired(at: now) { return .expired(event.expiresAt) }
     if let problem = templateProblem(event.template) { return .refused(problem) }
     return .fits(what)
+  }
+
+  private static func words(of event: Event, _ now: Int64) -> String {
+    guard let sendAt = event.sendAt, sendAt.due.lowerBound > now else { return "event \(event.id)" }
+    return "event \(event.id), which waits for its send_at, \(sendAt.text)"
   }
 
   /// A corrected event may be of another streamer, and then belongs to another partition.
@@ -109,13 +114,13 @@ package struct LetterJudge: Sendable {
 
   // MARK: headers
 
-  /// Attributes of CloudEvents, which are a part of the event; the trace; `fanfare-source`, by
-  /// which a worker goes on with the record that failed and does not send twice; and the label of
-  /// stragglers.
+  /// Attributes of CloudEvents, which are a part of the event; the trace, and when the event was
+  /// written; `fanfare-source`, by which a worker goes on with the record that failed and does not
+  /// send twice; the same of a scheduled event that was released; and the label of stragglers.
   private static let kept = [
-    "fanfare-source", "content-type", "traceparent", "tracestate", "fanfare-route",
-    "fanfare-refused", "fanfare-not-before", "fanfare-ask-again", "fanfare-written",
-    "fanfare-expires",
+    "fanfare-source", ReleaseRecord.header, "content-type", "traceparent", "tracestate",
+    EventOrigin.appendedHeader, "fanfare-route", "fanfare-refused", "fanfare-not-before",
+    "fanfare-ask-again", "fanfare-written", "fanfare-expires",
   ]
   /// The facts that a body in a file has by itself.
   private static let ofTheBody = ["content-type"]

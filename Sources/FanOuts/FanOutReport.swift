@@ -31,6 +31,7 @@ package enum FanOutReport {
     text.add("streamer", status.streamer)
     text.add("template", status.template)
     if let sendAt = status.sendAt { text.add("send at", sendAt.text, note: dueNote(status, now)) }
+    if let problem = status.releaseProblem { text.add("release", problem, mark: .bad) }
     if status.state != .scheduled { text.add("started", ago(status.startedAt, now: now)) }
     text.add(
       "segments", status.settled,

@@ -69,6 +69,12 @@ package struct Event: Sendable, Equatable {
     }
   }
 
+  /// When the first wave after a moment is due; both in ms since 1970. Nil: no wave follows.
+  package func nextWave(after moment: Int64) -> Int64? {
+    guard waveCount > 1 else { return nil }
+    return (0..<waveCount).lazy.compactMap { due(ofWave: $0) }.first { $0 > moment }
+  }
+
   /// The same with the expiry of one of its waves.
   package func inWave(_ wave: Int) -> Event {
     guard let sendAt, let due = due(ofWave: wave) else { return self }

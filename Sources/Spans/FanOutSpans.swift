@@ -1,7 +1,8 @@
 import Model
 
 /// Makes the spans of one event that is traced: that of its fan-out, from the append of the event's
-/// record to the last outcome, and in it those of plans, segments, and the first push. Their ids
+/// record (or its `send_at`) to the last outcome, and in it those of plans, segments, and the first
+/// push. Their ids
 /// are hashes of what they are about, so that workers agree on parents without a word, and a span
 /// that is made twice is the same. Names are `{operation} {destination}` (OpenTelemetry, "Semantic
 /// conventions for messaging spans"; in development when this was written).
@@ -39,7 +40,8 @@ package struct FanOutSpans {
 
   // MARK: spans
 
-  /// The whole fan-out, whose parent is the producer's span if there is one.
+  /// The whole fan-out, whose parent is the producer's span if there is one. It begins with the
+  /// append of the event's record; of an event with `send_at`, when that was due, if that is later.
   /// - Parameters:
   ///   - topic: of events.
   ///   - opened: when a worker began it, in ms since 1970; nil: it was never begun.
@@ -50,8 +52,9 @@ package struct FanOutSpans {
     topic: String, opened: Int64?, ended: Int64, counts: [(name: String, count: Int)],
     failure: String? = nil
   ) -> Span {
-    // Clocks differ: it was written before it was read.
-    let known = [event.appendedAt, opened ?? 0].filter { $0 > 0 }
+    let wanted = max(event.appendedAt, event.due(ofWave: 0) ?? 0)
+    // Clocks differ: it was written, and due, before it was opened.
+    let known = [wanted, opened ?? 0].filter { $0 > 0 }
     return Span(
       "fan_out \(topic)", .consumer, of: trace.traceID, id: fanOutID, parent: trace.parentID,
       from: known.min() ?? ended, to: ended,

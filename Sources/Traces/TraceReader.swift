@@ -271,6 +271,9 @@ struct TraceExplainer {
   /// Nothing was sent of it to anybody.
   private var ofEvent: Finding? {
     if status.state == .scheduled {
+      if status.halt != .cancelled, let problem = status.releaseProblem {
+        return TraceWords.notReleased(problem)
+      }
       return status.halt == .cancelled
         ? TraceWords.notSent(status.haltReason) : TraceWords.scheduled(status.sendAt?.text ?? "")
     }
@@ -367,7 +370,9 @@ struct TraceExplainer {
     switch (status.state, status.halt) {
     case (.running, .paused?): return TraceWords.paused(status.haltReason)
     case (.running, .cancelled?): return TraceWords.cancelling(status.haltReason)
-    case (.running, nil): return TraceWords.running(settled: status.settled, of: status.segments)
+    case (.running, nil):
+      return status.releaseProblem.map { TraceWords.notReleased($0) }
+        ?? TraceWords.running(settled: status.settled, of: status.segments)
     case (.scheduled, _), (.done, _), (.expired, _), (.incomplete, _), (.unknown, _):
       return facts.segment == nil
         ? TraceWords.notAddressed(by: service) : TraceWords.lost

@@ -225,6 +225,12 @@ enum TraceWords {
       next: "fanfare fanout reschedule changes that")
   }
 
+  static func notReleased(_ why: String) -> Finding {
+    Finding(
+      .lost, reason: "dead-letter", "the event was due, and \(why)",
+      next: "mend what its fanfare-error says, and replay the letter before the event expires")
+  }
+
   static func paused(_ why: String) -> Finding {
     Finding(
       .paused, reason: why, "the fan-out is paused" + (why.isEmpty ? "" : ": \(why)"),

@@ -105,7 +105,8 @@ package struct FanOutRow: Sendable, Equatable {
       }
       let reason = status.haltReason
       return words.joined(separator: ", ") + (reason.isEmpty ? "" : ": \(reason)")
-    case .scheduled: return status.sendAt.map { "for \($0.text)" } ?? ""
+    case .scheduled:
+      return status.releaseProblem ?? status.sendAt.map { "for \($0.text)" } ?? ""
     case .limited: return limit(of: event, limits) ?? ""
     case .running, .waiting:
       guard status.waiting > 0 else { return "" }

@@ -33,6 +33,7 @@ import Testing
     let kept = [
       KafkaHeader("ce_specversion", "1.0"), KafkaHeader("CE_id", "c1"),
       KafkaHeader("content-type", "application/json"), KafkaHeader("traceparent", "00-a-b-01"),
+      KafkaHeader("fanfare-due", "notify-followers/3/5"), KafkaHeader("fanfare-appended", "1"),
     ]
     let others = [KafkaHeader("authorization", "x"), KafkaHeader("fanfare-replayed", "0:1 then")]
     let letter = Samples.letter(Samples.event("e1"), headers: kept + others)
@@ -41,7 +42,19 @@ import Testing
     // A corrected body says by itself what it is.
     let corrected = judged(letter, body: Samples.event("e1")).record
     #expect(
-      corrected?.headers.map(\.name) == ["traceparent", "fanfare-source", "fanfare-replayed"])
+      corrected?.headers.map(\.name) == [
+        "traceparent", "fanfare-due", "fanfare-appended", "fanfare-source", "fanfare-replayed",
+      ])
+  }
+
+  /// A worker does not send it at once.
+  @Test func anEventThatIsNotDueIsSaidToWait() {
+    let letter = Samples.letter(Samples.event("e1", more: #","send_at":"2026-11-21T18:00:00Z""#))
+    #expect(
+      judged(letter).preview
+        == .fits("event e1, which waits for its send_at, 2026-11-21T18:00:00Z"))
+    let due = judged(letter, now: Samples.now + 10 * 3_600_000)
+    #expect(due.preview == .fits("event e1"))
   }
 
   @Test func whatWouldNotBeSentIsSaid() {

@@ -78,6 +78,17 @@ import Threads
     #expect(FanOutReport.json(fanOut(fields)).serialized().contains(#""send_at":"\#(text)""#))
   }
 
+  @Test func aReleaseInTheDeadLettersIsShown() {
+    let fields = [
+      "state": "scheduled", "streamer": "s1", "release_dead_letter": "unknown_template",
+    ]
+    #expect(summary(fields, now: 0).contains("in the dead letters: unknown_template"))
+    #expect(
+      FanOutReport.json(fanOut(fields)).serialized()
+        .contains(#""release_dead_letter":"unknown_template""#))
+    #expect(!summary(["state": "scheduled", "streamer": "s1"], now: 0).contains("dead letters"))
+  }
+
   /// An id of digits is none.
   @Test func wordsStayWords() {
     let line = FanOutReport.json(

@@ -66,6 +66,34 @@ import Testing
     }
   }
 
+  /// What stands beside the document is kept, whatever time holds.
+  @Test func aNewTimeKeepsTheTraceAndTheAppend() throws {
+    let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    let origin = EventOrigin(traceparent: traceparent, appendedAt: sampleTime)
+    let stage = IngestStage(options: IngestOptions())
+    let known = try #require(decode(try sample("send_at", "2026-11-21T18:00:00Z")).event)
+    let event = try stage.event(document: known.document, origin: origin)
+    let later = try stage.event(event, at: .at(sampleTime + Self.hour))
+    #expect(later.sendAt == .at(sampleTime + Self.hour))
+    #expect(later.trace?.traceparent == traceparent && later.appendedAt == sampleTime)
+  }
+
+  /// A release is written when the event is due: its append was before.
+  @Test func onlyAReleaseSaysWhenItsEventWasAppended() throws {
+    let value = JSONText.compact(try sample("send_at", "2026-11-21T18:00:00Z"))
+    let origin = EventOrigin(traceparent: "", appendedAt: sampleTime - 5_000)
+    func appended(_ headers: [KafkaHeader]) -> Int64? {
+      decode(
+        KafkaMessage(
+          topic: "notify-followers", partition: 3, offset: 17, key: nil, value: Array(value.utf8),
+          timestamp: sampleTime, headers: headers)
+      ).event?.appendedAt
+    }
+    #expect(appended(ReleaseRecord.headers(source: "t/0/7", origin: origin)) == sampleTime - 5_000)
+    #expect(appended(ReleaseRecord.headers(source: "t/0/7")) == sampleTime)
+    #expect(appended(origin.headers) == sampleTime, "a backend's record is no release")
+  }
+
   @Test func aReleaseNamesItsSource() {
     let headers = ReleaseRecord.headers(source: "notify-followers/0/7")
     #expect(ReleaseRecord.source(of: message([], headers: headers)) == "notify-followers/0/7")

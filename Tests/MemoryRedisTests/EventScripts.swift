@@ -14,9 +14,30 @@ enum EventScripts {
             "segment": dice.pick(["", "0", "1"]), "owner": dice.owner(), "claim_ms": "5000",
             "over": dice.pick(["", "over"]), "refusal": dice.pick(["", "", "", "cooldown"]),
             "trace": dice.pick(["", "all"]), "document": "{}", "expires_ms": dice.time(),
-          ], []
+            "waves": dice.pick(["", "", "40"]), "released": dice.pick(["", "", dice.source()]),
+          ] + dice.times(), []
         )
       }
+    },
+    ScriptCase("schedule", ScheduleScripts.schedule.source) { dice in
+      dice.ofEvent(keys: ["document"]) { dice in
+        (
+          [
+            "source": dice.source(), "released": dice.pick(["", "", dice.source()]),
+            "replayed": dice.pick(["", "", dice.source()]), "expires_ms": dice.time(),
+            "document": dice.pick(["{}", "{ }"]), "longest_ms": "2592000000",
+            "scheduled_seconds": dice.seconds(),
+          ] + dice.times(), []
+        )
+      }
+    },
+    ScriptCase("reschedule", ScheduleScripts.reschedule.source) { dice in
+      ScriptCase.Call(
+        keys: [dice.eventKeys(dice.event())[0]],
+        arguments: [
+          "send_ms": dice.time(), "last_ms": dice.time(), "local_ms": dice.pick(["", dice.time()]),
+          "ahead_ms": "3600000",
+        ])
     },
     ScriptCase("claim", ClaimScripts.claim.source) { dice in
       let keys = Array(dice.eventKeys(dice.event()).prefix(4))
@@ -61,7 +82,15 @@ enum EventScripts {
       return call
     },
     ScriptCase("expire", RecordScripts.expire.source) { dice in
-      dice.ofEvent { (["source": $0.source(), "expires_ms": $0.time()], []) }
+      dice.ofEvent(keys: ["document"]) { dice in
+        (
+          [
+            "source": dice.source(), "expires_ms": dice.time(),
+            "released": dice.pick(["", "", dice.source()]),
+            "replayed": dice.pick(["", "", dice.source()]),
+          ], []
+        )
+      }
     },
     ScriptCase("part", PartScript.part.source) { dice in
       dice.ofEvent(keys: ["trace:0"]) { dice in
@@ -101,7 +130,8 @@ enum EventScripts {
         (
           [
             "segment": dice.segment(), "segments": dice.pick(["1", "2"]), "code": "code",
-            "source": dice.source(),
+            "source": dice.source(), "released": dice.pick(["", "", "released"]),
+            "follows": dice.pick(["", "follows"]),
           ], []
         )
       }
@@ -133,6 +163,14 @@ enum EventScripts {
 
 extension ScriptDice {
   fileprivate mutating func source() -> String { pick(["t/0/1", "t/0/2"]) }
+  /// What `note_times` takes.
+  fileprivate mutating func times() -> ScriptArguments {
+    [
+      "send_ms": time(), "last_ms": time(), "local_ms": pick(["", time()]),
+      "appended_ms": pick(["0", time()]), "traceparent": pick(["", "00-a-b-01"]),
+    ]
+  }
+
   fileprivate mutating func plan() -> String { pick(["p1", "p1", "p2"]) }
 
   /// What settling takes besides what all take.

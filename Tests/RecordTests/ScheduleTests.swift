@@ -40,10 +40,11 @@ import Testing
   private func schedule(
     _ record: RecordStage, _ event: Event, _ source: String = first, released: String? = nil
   ) async throws -> Int64? {
-    guard let sendAt = event.sendAt else { return nil }
-    let due = try await record.schedule(
-      event, sendAt, source: source, released: released, now: noon)
-    if let due { try await record.enlist(event.id, due: due) }
+    guard let sendAt = event.sendAt,
+      case .waits(let due) = try await record.schedule(
+        event, sendAt, source: source, released: released, now: noon)
+    else { return nil }
+    try await record.enlist(event.id, due: due)
     return due
   }
 
@@ -261,6 +262,7 @@ import Testing
         try await record.expire(event: event, source: "t/1/3", released: Self.first, now: now)
           == .alreadyRecorded)
       #expect(try await record.status(of: "e1")?.state == .expired)
+      #expect(try await redis.ask("EXISTS", keyspace.document(event: "e1")) == "0")
       let total = try await redis.table(keyspace.statsTotal)
       #expect(total["events"] == "1" && total["events_expired"] == "1")
       #expect(total["events_duplicate"] == nil)

@@ -7,11 +7,12 @@ import Testing
   static let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
   static func event(
-    _ trace: TraceContext? = TraceContext(traceparent: traceparent.utf8), id: String = "e1"
+    _ trace: TraceContext? = TraceContext(traceparent: traceparent.utf8), id: String = "e1",
+    sendAt: SendTime? = nil
   ) -> Event {
     Event(
       id: id, app: "com.example.live", streamer: "s1", stream: "b1", template: "go-live",
-      occurredAt: 1_000, expiresAt: 9_000, fields: [:], document: [], trace: trace,
+      occurredAt: 1_000, expiresAt: 9_000, sendAt: sendAt, fields: [:], document: [], trace: trace,
       appendedAt: 1_100)
   }
 
@@ -48,6 +49,12 @@ import Testing
     #expect(FanOutSpans(of: Self.event(TraceContext(ofEvent: "e1", share: 0))) == nil)
     let unsampled = Self.traceparent.dropLast(2) + "00"
     #expect(FanOutSpans(of: Self.event(TraceContext(traceparent: unsampled.utf8))) == nil)
+  }
+
+  /// The days for which it waits are nobody's latency.
+  @Test(arguments: [(SendTime.at(1_150), Int64(1_150)), (.at(900), 1_100)])
+  func theFanOutOfAScheduledEventBeginsWhenItWasDue(sendAt: SendTime, start: Int64) throws {
+    #expect(Self.fanOut(try Self.spans(Self.event(sendAt: sendAt))).startedAt == start)
   }
 
   @Test func aTraceThatBeginsHereHasARoot() throws {

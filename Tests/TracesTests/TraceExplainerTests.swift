@@ -52,6 +52,18 @@ import Testing
 
   // MARK: the event
 
+  /// Of a wave the users of other waves hear the same: which wave is whose is not known here.
+  @Test(arguments: ["scheduled", "running"])
+  func aReleaseInTheDeadLettersIsSaid(state: String) {
+    let fields = ["state": state, "release_dead_letter": "unknown_template"]
+    let finding = Self.finding(fields) { $0.outcomes.isSettled = false }
+    #expect(finding.verdict == .lost && finding.reason == "dead-letter")
+    let cancelled = Self.finding(fields.merging(["brake": "cancelled"]) { $1 }) {
+      $0.outcomes.isSettled = false
+    }
+    #expect(cancelled.verdict != .lost)
+  }
+
   @Test func whatWasSentToNobodyIsSaidOfTheEvent() {
     let expired = Self.finding(["state": "expired", "segments": "0"])
     #expect(expired.verdict == .notSent && expired.reason == "expired")

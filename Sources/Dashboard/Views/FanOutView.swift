@@ -20,7 +20,8 @@ struct FanOutView {
   var state: (state: State, why: String?) {
     let word = State(rawValue: status.word) ?? .unknown
     switch word {
-    case .scheduled: return (word, status.sendAt.map { "for \($0.text)" })
+    case .scheduled:
+      return (word, status.releaseProblem ?? status.sendAt.map { "for \($0.text)" })
     case .paused, .cancelled: return (word, Self.some(status.haltReason))
     case .incomplete:
       return (word, "segments in the dead letters or lost: \(status.deadLettered)")

@@ -30,16 +30,30 @@ final class FanOutRunner {
   }
 
   func run(
+    _ read: Event, from message: KafkaMessage, _ slot: LaneSlot,
+    isolation: isolated any Actor = #isolation
+  ) async throws -> Receipt {
+    let event: Event
+    switch try await postpone(read, from: message) {
+    case .due(let known): event = known
+    case .receipt(let receipt): return receipt
+    }
+    if event.isExpired(at: lane.now), try await expire(event, from: message) != .begun {
+      lane.options.templateWaits.end(message)
+      return .done
+    }
+    guard hasTemplate(for: event) else {
+      return lane.options.receiptWithoutTemplate(for: message, of: event)
+    }
+    lane.options.templateWaits.end(message)
+    return try await open(event, from: message, slot)
+  }
+
+  private func open(
     _ event: Event, from message: KafkaMessage, _ slot: LaneSlot,
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     let now = lane.now
-    if let receipt = try await postpone(event, from: message) { return receipt }
-    if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
-    guard lane.render.template(named: event.template) != nil else {
-      return lane.options.receiptWithoutTemplate(for: message, of: event)
-    }
-    lane.options.templateWaits.end(message)
     let (found, refusal) = try await audience(of: event)
     var audience = found
     // The only segment is claimed by the script that opens the event.
@@ -52,17 +66,13 @@ final class FanOutRunner {
       asked = lane.loop.now
       return try await lane.record.open(
         event: event, audience: audience, source: message.place,
-        replayed: DeadLetter.source(of: message),
-        released: ReleaseRecord.source(of: message), refusal: refusal, claim: bid?.claim,
-        lifetime: lane.options.claimLifetime, now: now)
+        replayed: DeadLetter.source(of: message), released: ReleaseRecord.source(of: message),
+        refusal: refusal, claim: bid?.claim, lifetime: lane.options.claimLifetime, now: now)
     }
     bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
     var published = 0
     switch opened {
-    case .duplicate:
-      lane.counters.add(.eventsDuplicate)
-      lane.log.notice("duplicate event dropped", .of(event))
-      return .done
+    case .duplicate: return dropped(event)
     case .finished: return try await ended(event, slot)
     case .waits(let due):
       // Somebody has put it off since.
@@ -122,18 +132,37 @@ final class FanOutRunner {
     sayWrongValues(of: event)
   }
 
-  /// The receipt of an event that is to be sent later; nil of one that is to be opened now.
-  private func postpone(_ event: Event, from message: KafkaMessage) async throws -> Receipt? {
-    guard let sendAt = event.sendAt else { return nil }
+  private enum Postponement {
+    /// It is opened now, with the time that holds for it.
+    case due(Event)
+    case receipt(Receipt)
+  }
+
+  private func postpone(_ event: Event, from message: KafkaMessage) async throws -> Postponement {
+    guard let sendAt = event.sendAt else { return .due(event) }
     // The writer of the event is told at once.
-    guard event.isExpired(at: lane.now) || lane.render.template(named: event.template) != nil else {
-      return lane.options.receiptWithoutTemplate(for: message, of: event)
+    guard event.isExpired(at: lane.now) || hasTemplate(for: event) else {
+      return .receipt(lane.options.receiptWithoutTemplate(for: message, of: event))
     }
-    switch try await schedule.take(event, sendAt, from: message) {
-    case .due: return nil
-    case .waits: return .done
-    case .refused(let error): return .deadLetter(error)
+    let standing = try await schedule.take(event, sendAt, from: message)
+    if case .due(let known) = standing { return .due(known) }
+    lane.options.templateWaits.end(message)
+    switch standing {
+    case .due, .waits: return .receipt(.done)
+    case .duplicate: return .receipt(dropped(event))
+    case .refused(let error): return .receipt(.deadLetter(error))
     }
+  }
+
+  private func hasTemplate(for event: Event) -> Bool {
+    lane.render.template(named: event.template) != nil
+  }
+
+  /// Another record brought the same id before.
+  private func dropped(_ event: Event) -> Receipt {
+    lane.counters.add(.eventsDuplicate)
+    lane.log.notice("duplicate event dropped", .of(event))
+    return .done
   }
 
   private func sayWrongValues(of event: Event) {
@@ -302,8 +331,8 @@ final class FanOutRunner {
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
     let expiry = try await lane.retry.persistent("record the expired event in Redis", for: event) {
       try await lane.record.expire(
-        event: event, source: message.place, released: ReleaseRecord.source(of: message),
-        now: lane.now)
+        event: event, source: message.place, replayed: DeadLetter.source(of: message),
+        released: ReleaseRecord.source(of: message), now: lane.now)
     }
     guard expiry != .begun else { return expiry }
     if case .waits(let due) = expiry {
@@ -321,49 +350,6 @@ final class FanOutRunner {
 }
 
 extension Event {
-  /// When somebody wanted it to be sent, in ms since 1970.
-  fileprivate var wantedAt: Int64 { due(ofWave: 0) ?? occurredAt }
-}
-
-extension Log {
-  /// How a fan-out begins, or goes on.
-  func fanOut(_ what: String, _ event: Event, _ audience: Audience, _ more: LogFields = [:]) {
-    let fields: LogFields = .of(event, ["segments": .integer(audience.segmentCount)])
-    info(what, fields.merging(more))
-  }
-
-  /// It may be so; where it is so of every streamer, workers look in the wrong place.
-  func nobodyFollows(_ event: Event) {
-    let what =
-      event.audience == .followers
-      ? "Redis knows no followers of the streamer: nobody is told"
-      : "Redis knows nobody whom the event's audience names: nobody is told"
-    notice(
-      what,
-      .of(
-        event,
-        [
-          "streamer": .text(event.streamer),
-          "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
-        ]))
-  }
-
-  /// An event may lack them on purpose; an app that cannot do without a key shows nothing.
-  ///
-  /// - Parameter fields: paths of the values that the event does not have.
-  func keysAreLeftOut(_ event: Event, _ fields: [String]) {
-    guard !fields.isEmpty else { return }
-    let named = fields.prefix(Self.maximumNamedFields)
-    info(
-      "the event lacks values of its template: their keys are left out of every payload",
-      .of(
-        event,
-        [
-          "template": .text(event.template),
-          "fields": .text(named.joined(separator: " ")), "count": .integer(fields.count),
-        ]))
-  }
-
-  /// A template may have hundreds.
-  private static var maximumNamedFields: Int { 10 }
+  /// When somebody wanted it to be sent, in ms since 1970. A `send_at` that was past means at once.
+  fileprivate var wantedAt: Int64 { max(due(ofWave: 0) ?? occurredAt, occurredAt) }
 }

@@ -23,9 +23,11 @@ final class Schedule {
 
   /// The next step with an event that says when it is to be sent.
   enum Standing: Equatable {
-    /// It is opened now.
-    case due
+    /// It is opened now, with the time that holds for it.
+    case due(Event)
     case waits
+    /// Another event of its id waits for its time.
+    case duplicate
     case refused(IngestError)
   }
 
@@ -44,16 +46,22 @@ final class Schedule {
         IngestError(
           .unprocessable, "too many events wait for their send_at: send it in again later"))
     }
-    let due = try await lane.retry.persistent("schedule the event in Redis", for: event) {
+    let result = try await lane.retry.persistent("schedule the event in Redis", for: event) {
       try await lane.record.schedule(
-        event, sendAt, source: message.place, released: released, now: lane.now)
+        event, sendAt, source: message.place, released: released,
+        replayed: DeadLetter.source(of: message), now: lane.now)
     }
-    guard let due else { return .due }
-    try await keep(event, due: due)
-    lane.counters.add(.eventsScheduled)
-    lane.log.info(
-      "event scheduled", ["event": .text(event.id), "send_at": .text(sendAt.text)])
-    return .waits
+    switch result {
+    case .due(let known):
+      return .due(try known.map { try lane.ingest.event(event, at: $0) } ?? event)
+    case .duplicate: return .duplicate
+    case .waits(let due):
+      try await keep(event, due: due)
+      lane.counters.add(.eventsScheduled)
+      lane.log.info(
+        "event scheduled", .of(event, ["send_at": .text(sendAt.text)]))
+      return .waits
+    }
   }
 
   private func isFull(for event: Event) async throws -> Bool {
@@ -115,20 +123,22 @@ final class Schedule {
     guard let known = try await lane.record.scheduled(taken.event), known.isAwaited,
       let sendAt = known.status.sendAt
     else { return try await lane.record.giveBack(taken, due: nil) }
+    let origin = EventOrigin(
+      traceparent: known.status.traceparent, appendedAt: Int64(known.status.appendedAt))
     let event: Event
     do {
       guard let document = known.document else {
         throw IngestError(.tombstone, "Redis has lost the event's document")
       }
-      event = try lane.ingest.event(document: document, sendAt: sendAt)
+      event = try lane.ingest.event(document: document, sendAt: sendAt, origin: origin)
     } catch {
       say("a scheduled event cannot be sent: write it again", taken, "\(error)")
       return try await lane.record.giveBack(taken, due: nil)
     }
     try await lane.writer.publish(
       lane.options.ingest.eventsTopic, Array(event.streamer.utf8), event.document,
-      ReleaseRecord.headers(source: known.status.source))
-    lane.log.info("scheduled event released", ["event": .text(event.id)])
+      ReleaseRecord.headers(source: known.status.source, origin: origin))
+    lane.log.info("scheduled event released", .of(event))
     try await lane.record.giveBack(taken, due: nil)
   }
 

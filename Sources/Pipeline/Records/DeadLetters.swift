@@ -231,7 +231,8 @@ final class DeadLetterNotes {
     do {
       let figures = try await lane.retry.persistent("note a dead letter in Redis", for: event) {
         try await lane.record.noteDeadLetter(
-          of: part, event, code: error.code.rawValue, source: message.place, now: now)
+          of: part, event, code: error.code.rawValue, source: message.place,
+          released: ReleaseRecord.source(of: message), now: now)
       }
       if let figures {
         try await lane.ended(event, figures, rest: .isInDeadLetters)

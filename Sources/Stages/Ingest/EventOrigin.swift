@@ -9,7 +9,7 @@ import Text
 /// push depends on either.
 package struct EventOrigin: Sendable, Equatable {
   private static let traceHeader = "traceparent"
-  private static let appendedHeader = "fanfare-appended"
+  package static let appendedHeader = "fanfare-appended"
 
   /// nil: the producer began none.
   package var trace: TraceContext?
@@ -17,6 +17,15 @@ package struct EventOrigin: Sendable, Equatable {
   package var appendedAt: Int64 = 0
 
   package init() {}
+
+  /// As Redis keeps it of a scheduled event.
+  /// - Parameters:
+  ///   - traceparent: what is invalid is as good as absent.
+  ///   - appendedAt: ms since 1970; what is no time is as good as absent.
+  package init(traceparent: String, appendedAt: Int64) {
+    trace = TraceContext(traceparent: traceparent.utf8)
+    if appendedAt > 0, Timestamp.range.contains(appendedAt) { self.appendedAt = appendedAt }
+  }
 
   package init(of event: Event) {
     trace = event.trace
@@ -35,17 +44,24 @@ package struct EventOrigin: Sendable, Equatable {
     if message.timestamp > 0, Timestamp.range.contains(message.timestamp) {
       appendedAt = message.timestamp
     }
+    // A worker wrote it, when the event was due.
+    if ReleaseRecord.source(of: message) != nil {
+      appendedAt = Self.appended(in: message.headers) ?? appendedAt
+    }
   }
 
   /// Of a record that a worker wrote.
   package init(ofSegment headers: [KafkaHeader]) {
     trace = Self.trace(in: headers, Self.traceHeader)
-    let written = headers.last { $0.name == Self.appendedHeader }?.value ?? []
-    if written.count <= 20, let time = Int64(String(decoding: written, as: UTF8.self)), time > 0,
-      Timestamp.range.contains(time)
-    {
-      appendedAt = time
-    }
+    appendedAt = Self.appended(in: headers) ?? 0
+  }
+
+  private static func appended(in headers: [KafkaHeader]) -> Int64? {
+    let written = headers.last { $0.name == appendedHeader }?.value ?? []
+    guard written.count <= 20, let time = Int64(String(decoding: written, as: UTF8.self)),
+      time > 0, Timestamp.range.contains(time)
+    else { return nil }
+    return time
   }
 
   /// The last of several counts, as OpenTelemetry reads them.

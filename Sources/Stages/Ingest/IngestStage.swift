@@ -66,7 +66,10 @@ package struct IngestStage: Sendable {
   }
 
   /// An event of which `document` was kept.
-  package func event(document: [UInt8]) throws(IngestError) -> Event {
+  /// - Parameter origin: what is known of it beside that.
+  package func event(
+    document: [UInt8], origin: EventOrigin = EventOrigin()
+  ) throws(IngestError) -> Event {
     let value: JSONValue
     do {
       value = try JSONValue.parse(
@@ -74,7 +77,7 @@ package struct IngestStage: Sendable {
     } catch {
       throw IngestError(.notJSON, "\(error)")
     }
-    return try EventDecoder(options: options).decode(value, document: document)
+    return try EventDecoder(options: options, origin: origin).decode(value, document: document)
   }
 
   /// Whether the event says that it happened later than the live backend's clock may be ahead, or

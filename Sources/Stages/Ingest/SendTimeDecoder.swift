@@ -47,24 +47,40 @@ package enum SendTimeDecoder {
 extension IngestStage {
   /// A scheduled event of which `document` was kept, as it is released: for the time that holds
   /// now, which may be another one than the document's.
-  package func event(document: [UInt8], sendAt: SendTime) throws(IngestError) -> Event {
-    let known = try event(document: document)
+  /// - Parameter origin: what is known of the event beside its document.
+  package func event(
+    document: [UInt8], sendAt: SendTime, origin: EventOrigin = EventOrigin()
+  ) throws(IngestError) -> Event {
+    let known = try event(document: document, origin: origin)
     guard known.sendAt != sendAt else { return known }
     guard var object = (try? JSONValue.parse(document, maximumDepth: Self.maximumDepth))?.object
     else { return known }
     object["send_at"] = SendTimeDecoder.value(sendAt)
-    return try event(document: Array(JSONText.compact(.object(object)).utf8))
+    return try event(document: Array(JSONText.compact(.object(object)).utf8), origin: origin)
+  }
+
+  /// The same event at the time that holds now.
+  package func event(_ event: Event, at sendAt: SendTime) throws(IngestError) -> Event {
+    guard event.sendAt != sendAt else { return event }
+    return try self.event(
+      document: event.document, sendAt: sendAt, origin: EventOrigin(of: event))
   }
 }
 
 /// The record that brings a scheduled event back to the events topic when it is due. It names the
 /// record in which the event came first, so that it is no duplicate of that.
 package enum ReleaseRecord {
-  private static let header = "fanfare-due"
+  package static let header = "fanfare-due"
   private static let maximumSourceBytes = 512
 
-  /// - Parameter source: of the record in which the event came.
-  package static func headers(source: String) -> [KafkaHeader] { [KafkaHeader(header, source)] }
+  /// - Parameters:
+  ///   - source: of the record in which the event came.
+  ///   - origin: what that record said beside the event.
+  package static func headers(
+    source: String, origin: EventOrigin = EventOrigin()
+  ) -> [KafkaHeader] {
+    [KafkaHeader(header, source)] + origin.headers
+  }
 
   /// The record in which a released event came first; nil for all other records.
   package static func source(of message: KafkaMessage) -> String? {

@@ -32,14 +32,17 @@ package final class RecordStage {
   /// Settles an event that was stale when it was read. Safe to repeat; the rules for duplicates
   /// are those of `open`. An event that was opened before it expired is left alone: its segments
   /// count each of their pushes.
-  /// - Parameter released: as for `open`.
+  /// - Parameters:
+  ///   - replayed: as for `open`; only of an event that is scheduled does it count.
+  ///   - released: as for `open`.
   package func expire(
-    event: Event, source: String, released: String? = nil, now: Int64
+    event: Event, source: String, replayed: String? = nil, released: String? = nil, now: Int64
   ) async throws(RecordError) -> Expiry {
     let reply = try await run(
-      RecordScripts.expire, event, now: now,
+      RecordScripts.expire, event, keys: [keyspace.document(event: event.id)], now: now,
       arguments: [
-        "source": source, "released": released ?? "", "expires_ms": String(event.expiresAt),
+        "source": source, "replayed": replayed ?? "", "released": released ?? "",
+        "expires_ms": String(event.expiresAt),
       ])
     let expiry: Expiry
     switch reply[0].text {

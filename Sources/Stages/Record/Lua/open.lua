@@ -7,10 +7,12 @@
 -- an event of several; refusal: why it is not sent, or empty; trace: of which pushes it is kept
 -- what became of them, or empty; document: the event as it came; expires_ms: when the event
 -- expires, in ms since 1970; waves: in how many an event for a local hour is sent, else empty;
--- released: the record that a release repeats, or empty.
+-- released: the record that a release repeats, or empty; and those of `note_times`, where there are
+-- waves.
 -- Answers {what it is, the plan it was opened with, its segments, how many of them were published,
 -- outcomes of a fan-out that is done already or else what the claim came to, empty when it was not
--- asked for, why it is not sent}, or {`waits`, when a scheduled event is due}.
+-- asked for, why it is not sent}, {`waits`, when a scheduled event is due}, or {`duplicate`, and
+-- `scheduled` where the event of that id waits for its time}.
 local source, segments, plan, replayed = args.source, args.segments, args.plan, args.replayed
 local segment = args.segment
 problem = segment ~= '' and may_not_claim()
@@ -25,7 +27,7 @@ if due then return {'waits', due} end
 local is_released = begin_released('running')
 local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
 -- A release stands for the record that it repeats.
-if args.released ~= '' and known[2] == args.released then source = args.released end
+if is_released or args.released ~= '' and known[2] == args.released then source = known[2] end
 -- A halt may be there before it: its stream ended while it was being opened.
 if is_released or not known[1] and not known[2] then
   local why = args.refusal
@@ -36,7 +38,12 @@ if is_released or not known[1] and not known[2] then
     'expires_ms', args.expires_ms)
   count('events', 1)
   if args.trace ~= '' then redis.call('HSET', event, 'trace', args.trace) end
-  if args.waves ~= '' then redis.call('HSET', event, 'waves', args.waves) end
+  if args.waves ~= '' then
+    redis.call('HSET', event, 'waves', args.waves)
+    -- Its first waves were due when it was read: the others are released.
+    if not is_released then note_times() end
+  end
+  if is_released then redis.call('HDEL', event, 'release_dead_letter') end
   -- Each further wave is made of it.
   if args.trace ~= '' or args.waves ~= '' then
     try('SET', KEYS[8], args.document, 'EX', args.lifetime_seconds)
@@ -61,7 +68,8 @@ if replayed ~= '' and known[2] == replayed then
 end
 if known[2] and known[2] ~= source then
   count_duplicate(source)
-  if known[1] ~= 'scheduled' then keep() end
+  if known[1] == 'scheduled' then return {'duplicate', 'scheduled', '', '0'} end
+  keep()
   return {'duplicate', '', '', '0'}
 end
 if known[1] == 'done' or known[1] == 'expired' then return {'finished', '', '', '0'} end
@@ -78,6 +86,7 @@ redis.call('HSETNX', event, 'source', source)
 redis.call('HSETNX', event, 'plan', plan)
 redis.call('HSETNX', event, 'segments', segments)
 redis.call('HSETNX', event, 'expires_ms', args.expires_ms)
+if args.released ~= '' then redis.call('HDEL', event, 'release_dead_letter') end
 keep()
 known = redis.call('HMGET', event, 'plan', 'segments', 'published')
 return {'resumed', known[1], known[2], known[3] or '0', claimed(known[1], known[2])}

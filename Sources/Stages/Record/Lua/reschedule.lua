@@ -19,6 +19,8 @@ if last > latest then return {'late', whole(latest)} end
 local lifetime = (tonumber(known[3]) or 0) - (tonumber(known[4]) or 0)
 redis.call('HSET', event, 'send_at_ms', args.send_ms, 'send_last_ms', args.last_ms,
   'expires_ms', whole(last + lifetime))
+-- It is released once more.
+redis.call('HDEL', event, 'release_dead_letter')
 if args.local_ms ~= '' then
   redis.call('HSET', event, 'send_local_ms', args.local_ms)
 else

@@ -33,6 +33,11 @@ package struct FanOutStatus: Sendable, Equatable {
   package let obstacle: String
   /// When it is, or was, to be sent; nil: as soon as it was read.
   package let sendAt: SendTime?
+  /// Of a scheduled event: the trace that its producer began; empty where it began none.
+  package let traceparent: String
+  /// Of a scheduled event: why its last release is in the dead letters, as their code; empty where it
+  /// is not.
+  package let releaseDeadLetter: String
   /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
   package let numbers: [String: Int]
 
@@ -51,9 +56,9 @@ package struct FanOutStatus: Sendable, Equatable {
     haltReason = isOver ? "" : fields["brake_why"] ?? ""
     haltedBy = isOver ? "" : fields["brake_by"] ?? ""
     obstacle = fields["obstacle"] ?? ""
-    let times = ["send_at_ms", "send_local_ms"].map { fields[$0].flatMap { Int64($0) } }
-      .map { $0.flatMap { Timestamp.range.contains($0) ? $0 : nil } }
-    sendAt = times[1].map { .local($0) } ?? times[0].map { .at($0) }
+    sendAt = SendTime(storedAt: fields["send_at_ms"], local: fields["send_local_ms"])
+    traceparent = fields["traceparent"] ?? ""
+    releaseDeadLetter = fields["release_dead_letter"] ?? ""
     numbers = fields.compactMapValues { StoredNumber.read($0).map { Int($0) } }
   }
 
@@ -64,6 +69,7 @@ package struct FanOutStatus: Sendable, Equatable {
       ("brake_by", haltedBy),
       ("streamer", streamer), ("template", template), ("source", source), ("obstacle", obstacle),
     ] + (sendAt.map { [("send_at", $0.text)] } ?? [])
+      + (releaseDeadLetter.isEmpty ? [] : [("release_dead_letter", releaseDeadLetter)])
   }
 
   /// Whether it reaches the followers of its streamer, in segments that one can tell.
@@ -83,6 +89,12 @@ package struct FanOutStatus: Sendable, Equatable {
   package var segments: Int { self[.segments] }
   /// In how many waves it is sent; one, unless it is for an hour of the readers' clocks.
   package var waves: Int { max(1, numbers["waves"] ?? 1) }
+  /// Why a scheduled event is not sent although it is due, for people; nil where nothing is wrong.
+  package var releaseProblem: String? {
+    releaseDeadLetter.isEmpty ? nil : "its release is in the dead letters: \(releaseDeadLetter)"
+  }
+  /// Of a scheduled event: when its record was written to Kafka, in ms since 1970; 0: nobody knows.
+  package var appendedAt: Int { numbers["appended_ms"] ?? 0 }
   /// When its first wave is due, in ms since 1970; 0 where it is sent as soon as it is read.
   package var dueAt: Int { numbers["send_at_ms"] ?? 0 }
   /// Segments that hold stragglers; they come on top of `segments`.
@@ -133,5 +145,23 @@ package struct FanOutStatus: Sendable, Equatable {
   package var isBalanced: Bool {
     (state != .done || waiting == 0)
       && pushes == accepted &+ rejected.values.reduce(0, &+) &+ expired &+ cancelled &+ suppressed
+  }
+}
+
+extension SendTime {
+  /// - Parameters:
+  ///   - moment: the hash's field `send_at_ms`; what is no time counts as absent.
+  ///   - local: `send_local_ms`, likewise.
+  init?(storedAt moment: String?, local: String?) {
+    func time(_ text: String?) -> Int64? {
+      text.flatMap { Int64($0) }.flatMap { Timestamp.range.contains($0) ? $0 : nil }
+    }
+    if let local = time(local) {
+      self = .local(local)
+    } else if let moment = time(moment) {
+      self = .at(moment)
+    } else {
+      return nil
+    }
   }
 }

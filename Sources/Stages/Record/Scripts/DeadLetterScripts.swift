@@ -6,7 +6,10 @@ import Redis
 enum DeadLetterScripts {
   static let note = RedisScript(
     RecordScripts.event
-      + [PackageResources.fan_out_end_lua, PackageResources.note_dead_letter_lua])
+      + [
+        PackageResources.fan_out_end_lua, PackageResources.clock_lua,
+        PackageResources.note_dead_letter_lua,
+      ])
   static let count = RedisScript([PackageResources.count_dead_letters_lua])
   static let lose = RedisScript(
     RecordScripts.event + [PackageResources.fan_out_end_lua, PackageResources.note_lost_lua])
@@ -15,19 +18,38 @@ enum DeadLetterScripts {
 }
 
 extension RecordStage {
+  /// Workers' clocks may be so many ms behind Redis': an event is expired by theirs, too, then.
+  static let clockMargin: Int64 = 10_000
+
   /// Notes that no try will settle a part of a fan-out, since its record, which came from `source`,
   /// is in the dead letters.
   /// Safe to repeat. Should somebody send the dead letter in again, its settling corrects this.
   ///
+  /// After a release of a scheduled event workers look at the event again when its next wave is due.
+  /// If there is none and it has not begun, they do so when it has expired, so that it comes to its
+  /// end.
+  ///
+  /// - Parameter released: as for `open`.
   /// - Returns: what became of the fan-out, when nothing more is to come of it.
   package func noteDeadLetter(
-    of part: DeadPart, _ event: Event, code: String, source: String, now: Int64
+    of part: DeadPart, _ event: Event, code: String, source: String, released: String? = nil,
+    now: Int64
   ) async throws(RecordError) -> [FanOutFigure]? {
+    let clock = released == nil ? 0 : try await time()
+    let next = released == nil ? nil : event.nextWave(after: clock)
     let reply = try await run(
       DeadLetterScripts.note, event, now: now,
-      arguments: part.arguments + ["code": code, "source": source])
-    guard ["noted", "nothing"].contains(reply[0].text) else {
-      throw .unexpected(reply.kind, from: "the script that notes a dead letter")
+      arguments: part.arguments + [
+        "code": code, "source": released ?? source, "released": released ?? "",
+        "follows": next == nil ? "" : "follows",
+      ])
+    switch reply[0].text {
+    case "noted", "nothing": break
+    case "awaited":
+      let later = next ?? (event.expiresAt > clock ? event.expiresAt + Self.clockMargin : nil)
+      let due = Int64(reply[3].text ?? "") ?? 0
+      if let later { try await enlist(event.id, again: later, after: due) }
+    default: throw .unexpected(reply.kind, from: "the script that notes a dead letter")
     }
     try await handOver(event.id, now: now)
     return reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil

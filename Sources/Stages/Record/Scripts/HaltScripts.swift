@@ -30,13 +30,13 @@ extension RecordStage {
         "ahead": isAhead ? "ahead" : "",
       ], isLasting: true)
     switch reply[0].text {
-    case "done":
-      // A cancelled event need not wait for its time to end.
+    case "done", "already":
+      // A cancelled event need not wait for its time to end. Who cancelled it first may have died
+      // before this.
       if reply[1].text == FanOutStatus.State.scheduled.rawValue, halt == .cancelled {
         try await hasten(event, to: now)
       }
-      return .done
-    case "already": return .already
+      return reply[0].text == "done" ? .done : .already
     case "cancelled": return .cancelledBefore
     case "ended": return .ended(reply[1].text ?? "")
     case "unknown": return .unknown

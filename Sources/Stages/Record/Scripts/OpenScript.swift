@@ -15,6 +15,7 @@ extension RecordStage {
   /// comes back from the dead letters; it then goes on where that one ended.
   ///
   /// - Parameters:
+  ///   - replayed: see above; of a scheduled event it also opens it, when that is due.
   ///   - released: the source of the record that brought a scheduled event, when this one releases
   ///     it; it stands for that one.
   ///   - refusal: what `register` said: why a new event is not sent.
@@ -30,6 +31,7 @@ extension RecordStage {
     event: Event, audience: Audience, source: String, replayed: String? = nil,
     released: String? = nil, refusal: String? = nil, claim: Claim?, lifetime: Duration, now: Int64
   ) async throws(RecordError) -> (result: OpenResult, claim: ClaimResult?) {
+    let waves = event.waveCount > 1 ? event.sendAt : nil
     let reply: RedisReply
     do {
       reply = try await run(
@@ -37,7 +39,7 @@ extension RecordStage {
         arguments: [
           "source": source, "released": released ?? "",
           "segments": String(audience.segmentCount * event.waveCount),
-          "waves": event.waveCount > 1 ? String(event.waveCount) : "",
+          "waves": waves == nil ? "" : String(event.waveCount),
           "plan": Plan.text(audience), "replayed": replayed ?? "",
           "segment": claim?.segment.id ?? "", "owner": claim?.owner ?? "",
           "claim_ms": Self.milliseconds(lifetime),
@@ -46,7 +48,7 @@ extension RecordStage {
           "document": options.trace == nil && event.waveCount == 1
             ? "" : String(decoding: event.document, as: UTF8.self),
           "expires_ms": String(event.expiresAt),
-        ])
+        ] + (waves.map { Self.times(of: event, $0) } ?? [:]))
     } catch {
       // It goes to the dead letters.
       if !error.isTransient { try? await takeBack(event, isOver: false) }
@@ -54,10 +56,8 @@ extension RecordStage {
     }
     let opened = try opened(reply, event)
     // Should that fail, who begins to be followed at once is told a cooldown later.
-    if case .waits = opened.result {
-      try await takeBack(event, isOver: false)
-      return opened
-    }
+    if isScheduled(reply) { try await takeBack(event, isOver: false) }
+    if case .waits = opened.result { return opened }
     switch opened.result {
     // It tells nobody, and keeps no later one back.
     case .empty, .stopped: try? await takeBack(event, isOver: true)
@@ -70,6 +70,15 @@ extension RecordStage {
     default: try await handOver(event.id, now: now)
     }
     return opened
+  }
+
+  /// Whether the event of this id waits for its time: it was registered too early.
+  private func isScheduled(_ reply: RedisReply) -> Bool {
+    switch reply[0].text {
+    case "waits": true
+    case "duplicate": reply[1].text == FanOutStatus.State.scheduled.rawValue
+    default: false
+    }
   }
 
   private func opened(

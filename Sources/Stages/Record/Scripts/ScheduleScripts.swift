@@ -23,21 +23,28 @@ extension RecordStage {
   /// - Parameters:
   ///   - source: of the record that is read.
   ///   - released: the source of the record that brought the event, when this one releases it.
-  /// - Returns: when it is due, in ms since 1970; nil when it is to be opened now.
+  ///   - replayed: the source of the record that this one repeats, when it comes back from the dead
+  ///     letters. Before its time it waits, with the body that it has now.
   package func schedule(
-    _ event: Event, _ sendAt: SendTime, source: String, released: String?, now: Int64
-  ) async throws(RecordError) -> Int64? {
+    _ event: Event, _ sendAt: SendTime, source: String, released: String? = nil,
+    replayed: String? = nil, now: Int64
+  ) async throws(RecordError) -> ScheduleResult {
     let reply = try await run(
       ScheduleScripts.schedule, event, keys: [keyspace.document(event: event.id)], now: now,
-      arguments: Self.times(of: sendAt) + [
-        "source": source, "released": released ?? "", "expires_ms": String(event.expiresAt),
+      arguments: Self.times(of: event, sendAt) + [
+        "source": source, "released": released ?? "", "replayed": replayed ?? "",
+        "expires_ms": String(event.expiresAt),
         "document": String(decoding: event.document, as: UTF8.self),
         "longest_ms": String(Keyspace.longestScheduleSeconds * 1000),
         "scheduled_seconds": String(Keyspace.scheduledLifetimeSeconds),
       ])
     switch reply[0].text {
-    case "due": return nil
-    case "waits": return try Self.due(reply[1])
+    case "due":
+      return .due(SendTime(storedAt: reply[1].text, local: reply[2].text))
+    case "waits": return .waits(try Self.due(reply[1]))
+    case "duplicate":
+      try await handOver(event.id, now: now)
+      return .duplicate
     default: throw .unexpected(reply.kind, from: "the script that schedules an event")
     }
   }
@@ -74,13 +81,21 @@ extension RecordStage {
     case "late": return .tooLate(try Self.due(reply[1]))
     default: throw .unexpected(reply.kind, from: "the script that reschedules an event")
     }
-    // Somebody else may do the same: what the hash says last is what stands here last.
-    var due = sendAt.due.lowerBound
+    let due = sendAt.due.lowerBound
+    try await enlist(event, again: due, after: due)
+    return .done
+  }
+
+  /// Lets workers look at the event at `later`, unless somebody has rescheduled it since it was
+  /// known to be due at `due`. What the hash says last is what stands here last. All in ms since
+  /// 1970.
+  func enlist(_ event: String, again later: Int64, after due: Int64) async throws(RecordError) {
+    var (later, due) = (later, due)
     while true {
-      try await enlist(event, due: due)
+      try await enlist(event, due: later)
       let known = try await execute(["HGET", keyspace.event(id: event), "send_at_ms"])
-      guard let now = Int64(known.text ?? ""), now != due else { return .done }
-      due = now
+      guard let now = Int64(known.text ?? ""), now != due else { return }
+      (later, due) = (now, now)
     }
   }
 
@@ -92,6 +107,13 @@ extension RecordStage {
 
   private func addScheduled(_ event: String, _ words: [String]) async throws(RecordError) {
     _ = try await execute(["ZADD", keyspace.statsScheduled] + words + [event])
+  }
+
+  /// The facts about an event that each of its releases needs.
+  static func times(of event: Event, _ sendAt: SendTime) -> ScriptArguments {
+    times(of: sendAt) + [
+      "appended_ms": String(event.appendedAt), "traceparent": event.trace?.traceparent ?? "",
+    ]
   }
 
   private static func times(of sendAt: SendTime) -> ScriptArguments {
@@ -109,6 +131,17 @@ extension RecordStage {
     }
     return time
   }
+}
+
+/// The result of `RecordStage.schedule`.
+package enum ScheduleResult: Sendable, Equatable {
+  /// It is to be opened now. Of an event that Redis knows with the time that holds for it, which may
+  /// be another one than its record's.
+  case due(SendTime?)
+  /// When it is due, in ms since 1970.
+  case waits(Int64)
+  /// Another record brought the same id before, and that event waits for its time: drop it.
+  case duplicate
 }
 
 /// The result of `RecordStage.reschedule`.
