@@ -55,7 +55,7 @@ extension FanOutRow {
       milliseconds > 0 ? .integer(Int(milliseconds)) : .null
     }
     return [
-      "event": .text(event), "streamer": .text(streamer), "state": .text(chip.rawValue),
+      "event": .text(event), "streamer": .text(streamer), "state": .text(state.rawValue),
       "state_why": .text(why), "pushes": .integer(done),
       "expected_pushes": total.map { .integer($0) } ?? .null,
       "rate": rate.map { .number($0, digits: 1) } ?? .null,
