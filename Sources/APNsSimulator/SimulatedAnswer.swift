@@ -1,4 +1,3 @@
-import JSON
 import Text
 
 /// The simulator's reaction to one request.

@@ -1,8 +1,6 @@
 import Deliver
 import HTTP2
-import JSON
 import Model
-import Threads
 import Transport
 
 /// Authenticates the lanes of a worker to Apple: by tokens in each request, or by a certificate
