@@ -9,6 +9,7 @@ import Watching
       ([:], nil, LiveState.running), (["brake": "paused"], nil, .paused),
       (["state": "incomplete", "brake": "paused"], nil, .paused),
       (["brake": "cancelled"], nil, .cancelled), (["state": "done"], nil, .done),
+      (["state": "incomplete", "brake": "cancelled"], nil, .incomplete),
       (["state": "expired"], nil, .expired), (["state": "incomplete"], nil, .incomplete),
       (["waiting": "5"], 0.0, .waiting), (["waiting": "5"], 3.0, .running),
       (["waiting": "5"], nil, .running),
