@@ -182,11 +182,7 @@ package enum ChannelVerb {
       request, on: authorized.route, authorization: authorized.authorization,
       timeout: invocation[RequestFlags.timeout])
     let report = ChannelReport(reply, of: request, server: "\(environment.name), \(route.endpoint)")
-    if invocation[RequestFlags.json] {
-      invocation.output.line(report.json.serialized())
-    } else {
-      invocation.output.write(report.text)
-    }
+    RequestFlags.print(report.json, or: report.text, invocation)
     return report.exitCode
   }
 }

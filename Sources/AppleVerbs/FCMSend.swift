@@ -45,11 +45,7 @@ enum FCMSend {
     let report = FCMReport(
       push, reply, of: fcm.files.account,
       server: "\(fcm.files.projectName), \(fcm.target.endpoint)")
-    if invocation[RequestFlags.json] {
-      invocation.output.line(report.json.serialized())
-    } else {
-      invocation.output.write(report.text)
-    }
+    RequestFlags.print(report.json, or: report.text, invocation)
     return report.exitCode
   }
 

@@ -73,11 +73,7 @@ package enum SendVerb {
       push.request, on: authorized.route, authorization: authorized.authorization,
       timeout: invocation[RequestFlags.timeout])
     let report = PushReport(push, reply, server: "\(environment.name), \(route.endpoint)")
-    if invocation[RequestFlags.json] {
-      invocation.output.line(report.json.serialized())
-    } else {
-      invocation.output.write(report.text)
-    }
+    RequestFlags.print(report.json, or: report.text, invocation)
     return report.exitCode
   }
 
@@ -106,4 +102,16 @@ enum RequestFlags {
     "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
     help: "The time limit for the answer")
   static let json = Option(flag: "json", help: "Print one JSON object")
+
+  /// Prints the object with `--json`, the text without.
+  static func print(
+    _ object: @autoclosure () -> JSONOutput, or text: @autoclosure () -> String,
+    _ invocation: Invocation
+  ) {
+    if invocation[json] {
+      invocation.output.line(object().serialized())
+    } else {
+      invocation.output.write(text())
+    }
+  }
 }

@@ -53,11 +53,7 @@ enum WebPushSend {
     }
     let reply = await single.send(timeout: invocation[RequestFlags.timeout])
     let report = WebPushReport(reply, of: single.account, server: "\(single.target.endpoint)")
-    if invocation[RequestFlags.json] {
-      invocation.output.line(report.json.serialized())
-    } else {
-      invocation.output.write(report.text)
-    }
+    RequestFlags.print(report.json, or: report.text, invocation)
     return report.exitCode
   }
 

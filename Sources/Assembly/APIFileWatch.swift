@@ -12,9 +12,10 @@ package final class APIFileWatch: Sendable {
   package static let usualInterval: Duration = .seconds(5)
 
   private let interval: Duration
-  private let templateInterval: Duration
   private let loop = EventLoop(name: "api files")
   private let watch: Watch
+  /// Nil where there are no templates to look at.
+  private let templates: TemplateWatch?
 
   /// - Parameter templates: those that the API's options were made with.
   package init(
@@ -22,19 +23,25 @@ package final class APIFileWatch: Sendable {
     templates: TemplateFiles? = nil, every interval: Duration = usualInterval
   ) {
     self.interval = interval
-    templateInterval = settings.templates.reloadInterval
-    watch = Watch(settings, options, server, log, loop, templates)
-  }
-
-  package func start() {
-    Task {
-      await watch.start(every: interval)
-      await watch.startTemplates(every: templateInterval)
+    watch = Watch(settings, options, server, log, loop)
+    // Whoever asks for the templates asks `files` for those in use.
+    self.templates = templates.map { [loop] files in
+      TemplateWatch(
+        loop: loop, every: settings.templates.reloadInterval, log: log,
+        check: { files.look(isSettled: $0) }, use: { _ in })
     }
   }
 
+  package func start() {
+    Task { await watch.start(every: interval) }
+    if let templates { loop.execute { templates.start() } }
+  }
+
   /// Looks at all files at once. Returns before it has.
-  package func lookNow() { Task { await watch.lookNow() } }
+  package func lookNow() {
+    Task { await watch.look() }
+    if let templates { loop.execute { templates.lookNow() } }
+  }
 
   package func stop() { loop.stop() }
 }
@@ -44,7 +51,6 @@ private actor Watch {
   private let server: APIServer
   private let log: Log
   private let loop: EventLoop
-  private let templates: TemplateFiles?
   private var keys: APIKeyRing
   private var identity: HTTPServerIdentity?
   /// The last complaint about each file, so that it is logged once.
@@ -54,13 +60,12 @@ private actor Watch {
 
   init(
     _ settings: Settings, _ options: APIOptions, _ server: APIServer, _ log: Log,
-    _ loop: EventLoop, _ templates: TemplateFiles?
+    _ loop: EventLoop
   ) {
     self.settings = settings
     self.server = server
     self.log = log
     self.loop = loop
-    self.templates = templates
     keys = options.keys
     identity = options.http.identity
   }
@@ -76,41 +81,7 @@ private actor Watch {
     }
   }
 
-  // MARK: templates
-
-  /// The first look has read the templates as whole.
-  func startTemplates(every interval: Duration) {
-    guard interval > .zero, templates != nil else { return }
-    loop.schedule(after: interval) { [weak self] in
-      self?.assumeIsolated { watch in
-        watch.lookAtTemplates(isSettled: false)
-        watch.startTemplates(every: interval)
-      }
-    }
-  }
-
-  func lookNow() async {
-    await look()
-    guard templates != nil, !lookAtTemplates(isSettled: true) else { return }
-    log.notice("the templates have not changed")
-  }
-
-  /// Returns whether there was a change.
-  @discardableResult
-  private func lookAtTemplates(isSettled: Bool) -> Bool {
-    guard let change = templates?.look(isSettled: isSettled) else { return false }
-    change.report(to: log)
-    if case .unsettled = change {
-      loop.schedule(after: TemplateChange.settlingTime) { [weak self] in
-        self?.assumeIsolated { _ = $0.lookAtTemplates(isSettled: false) }
-      }
-    }
-    return true
-  }
-
-  // MARK: keys and certificate
-
-  private func look() async {
+  func look() async {
     do throws(SettingsError) {
       let found = try Assembly.apiKeys(settings)
       complaints["keys"] = nil

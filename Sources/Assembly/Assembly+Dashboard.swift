@@ -49,7 +49,8 @@ extension Assembly {
     let ingest = ingestOptions(settings)
     return TemplateSamples { occasion in
       let (templates, problems) = templatesAndProblems(settings)
-      let event = sampleEvent(occasion.document, ingest)
+      let document = occasion.document ?? SampleEvent.document()
+      let event = try? IngestStage(options: ingest).event(document: document)
       var samples: [TemplateSample] = []
       for template in templates where occasion.template.map({ $0 == template.name }) ?? true {
         samples.append(sample(template, event, occasion))
@@ -70,12 +71,8 @@ extension Assembly {
       return TemplateSample(
         name: template.name, texts: [], trouble: "the event cannot be read as it is kept")
     }
-    let named = Event(
-      id: event.id, app: event.app, streamer: event.streamer, stream: event.stream,
-      template: template.name, occurredAt: event.occurredAt, expiresAt: event.expiresAt,
-      fields: event.fields, document: event.document)
     let stage = RenderStage(templates: [template])
-    guard let prepared = try? stage.prepare(named) else {
+    guard let prepared = try? stage.prepare(event.shown(as: template.name)) else {
       return TemplateSample(name: template.name, texts: [], trouble: "it cannot be used")
     }
     let texts = template.locales.flatMap { self.texts(of: prepared, ["locale": $0], as: $0) }
@@ -110,16 +107,6 @@ extension Assembly {
           locale: locale ?? preview.locale, platform: each.platform.name, payload: nil, bytes: 0,
           limit: 0)
       }
-  }
-
-  /// The event that was kept, or one that is made up; nil for what is no event.
-  private static func sampleEvent(_ document: [UInt8]?, _ options: IngestOptions) -> Event? {
-    let made = """
-      {"id": "sample", "app": "com.example.live", "streamer": {"id": "s42", "name": "Aiko"},
-        "stream": {"id": "b-991", "title": "Speedrun night", "category": "Games"},
-        "occurred_at": "2026-01-01T20:00:00Z"}
-      """
-    return try? IngestStage(options: options).event(document: document ?? Array(made.utf8))
   }
 
   /// `go-live` of `/etc/fanfare/templates/go-live.yaml:3:1`.

@@ -77,19 +77,8 @@ struct SpanCollector: Sendable {
 
   /// A percent sign that begins no pair of digits stands for itself.
   private static func percentDecoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2,
-        let decoded = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        bytes.append(decoded)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
+    let bytes = Array(text.utf8).withUnsafeBytes { PercentText.decoded($0, isStrict: false) }
+    return bytes.flatMap { String(validating: $0, as: UTF8.self) }
   }
 }
 

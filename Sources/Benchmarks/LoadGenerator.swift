@@ -14,14 +14,6 @@ package struct LoadRequest {
   let paths: Paths
   /// Of the header those fields that HTTP/2 and h2load do not bring.
   let fields: () -> [(name: String, value: String)]
-
-  init(
-    body: [UInt8], paths: Paths, fields: @escaping () -> [(name: String, value: String)]
-  ) {
-    self.body = body
-    self.paths = paths
-    self.fields = fields
-  }
 }
 
 /// h2load: nghttp2's own load generator, a C program that sends the same request again and again.

@@ -90,7 +90,7 @@ struct NeighboursBench: Bench {
     let ledger = try await stack.simulator.ledger()
     var last: Int64 = 0
     for index in 0..<Self.segments * Self.followersPerSegment
-    where !isSticky(kind, index, number) {
+    where !isSticky(kind, index) {
       guard let token = TokenKey(token(kind, index, number)), let entry = ledger[token],
         entry.accepted == 1
       else {
@@ -121,12 +121,12 @@ struct NeighboursBench: Bench {
   }
 
   /// One follower in so many is sticky: each segment has about one.
-  private func isSticky(_ kind: Kind, _ index: Int, _ number: Int) -> Bool {
+  private func isSticky(_ kind: Kind, _ index: Int) -> Bool {
     kind == .sticky && index % Self.followersPerSegment == 0
   }
 
   private func token(_ kind: Kind, _ index: Int, _ number: Int) -> String {
-    let start = isSticky(kind, index, number) ? MagicTokens.prefix + "0429" : "beef"
+    let start = isSticky(kind, index) ? MagicTokens.prefix + "0429" : "beef"
     let rest = kind.rawValue << 48 | number << 24 | index
     return start + Hexadecimal.text(rest, digits: 64 - start.count)
   }

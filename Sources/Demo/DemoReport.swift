@@ -12,15 +12,6 @@ package struct PlatformResult: Sendable {
   let audit: DeliveryAudit
   let ledger: LedgerTotals
 
-  package init(
-    platform: DemoPlatform, devices: Int, audit: DeliveryAudit, ledger: LedgerTotals
-  ) {
-    self.platform = platform
-    self.devices = devices
-    self.audit = audit
-    self.ledger = ledger
-  }
-
   /// Devices reached that ought not to be: muted, dead or unknown ones.
   var wrongly: Int { audit.wrongly + audit.strangers }
 
@@ -42,16 +33,6 @@ package struct DemoReport {
   package let totals: SyntheticAudience.Totals
   package let platforms: [PlatformResult]
   let comparison: CounterComparison
-
-  package init(
-    fanOut: MeasuredFanOut, totals: SyntheticAudience.Totals, platforms: [PlatformResult],
-    comparison: CounterComparison
-  ) {
-    self.fanOut = fanOut
-    self.totals = totals
-    self.platforms = platforms
-    self.comparison = comparison
-  }
 
   private var status: FanOutStatus { fanOut.status }
 

@@ -1,8 +1,10 @@
 import EventLoop
+import Glibc
 import LocalStack
 import Processes
 import Record
 import Terminal
+import Text
 
 /// A development stack from its start to its end, and the person in front of it. Confined to the
 /// loop of its processes.
@@ -136,5 +138,104 @@ package final class DevelopmentRun {
   private func sendExample(_ stack: DevelopmentStack) async throws(LocalRunError) {
     lastExample = max(lastExample + 1, options.now())
     try await stack.sendExample(id: "dev-\(lastExample)")
+  }
+}
+
+/// Lines, and below them a footer of keys that stays the last one. Confined to one loop.
+final class DevelopmentScreen {
+  private let console: Console
+  /// The footer below the lines.
+  private var footer = ""
+  private let hasFooter: Bool
+
+  init(_ console: Console, hasFooter: Bool) {
+    self.console = console
+    self.hasFooter = hasFooter
+  }
+
+  func say(_ text: String) {
+    clear()
+    console.line(text)
+  }
+
+  /// Draws it where it is not there.
+  func showFooter(isLogShown: Bool) {
+    let text =
+      "e example event   b dashboard   l \(isLogShown ? "hide" : "show") the worker's log   q stop"
+    guard hasFooter, text != footer else { return }
+    guard console.capabilities.redraws else {
+      // Once, where nothing can be drawn over.
+      if footer.isEmpty { console.line(text) }
+      footer = text
+      return
+    }
+    clear()
+    // The last column stays free: writing into it makes some terminals wrap.
+    let shown = TextLayout.truncated(text, to: max(1, console.width - 1), ellipsis: "")
+    console.write("\r" + console.styled(shown, .dim) + "\u{1B}[K")
+    footer = text
+  }
+
+  /// Takes the footer away.
+  func clear() {
+    guard console.capabilities.redraws, !footer.isEmpty else { return }
+    console.write("\r\u{1B}[K")
+    footer = ""
+  }
+}
+
+/// The lines that are appended to a file from now on.
+struct LogTail {
+  private let path: String
+  private var position: Int
+  /// A line that has no end yet.
+  private var rest: [UInt8] = []
+
+  /// Of a look: what is longer comes with the next one.
+  private static let maximumBytes = 64 << 10
+
+  init(_ path: String) {
+    self.path = path
+    var status = stat()
+    position = stat(path, &status) == 0 ? Int(status.st_size) : 0
+  }
+
+  /// Whole lines since the last look, without their ends.
+  mutating func lines() -> [String] {
+    guard let file = fopen(path, "r") else { return [] }
+    defer { fclose(file) }
+    fseek(file, position, SEEK_SET)
+    var bytes = [UInt8](repeating: 0, count: Self.maximumBytes)
+    let count = fread(&bytes, 1, bytes.count, file)
+    position += count
+    rest += bytes[..<count]
+    guard let end = rest.lastIndex(of: 0x0A) else { return [] }
+    let whole = rest[..<end]
+    rest = Array(rest[(end + 1)...])
+    return whole.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// Tells each fan-out that comes to its end once, whoever sent its event. A pure machine: what
+/// Redis knows goes in.
+struct EndedFanOuts {
+  private var told: Set<ExactText> = []
+
+  /// - Parameter before: what there was before anybody looked.
+  init(before: [KnownFanOut]) { _ = news(before) }
+
+  /// Those that have ended since the last look, the oldest first.
+  /// - Parameter recent: the fan-outs that began last, the latest first.
+  mutating func news(_ recent: [KnownFanOut]) -> [KnownFanOut] {
+    let ended = recent.filter {
+      switch $0.status.state {
+      case .done, .expired, .incomplete: true
+      case .scheduled, .running, .unknown: false
+      }
+    }
+    let new = ended.filter { !told.contains(ExactText($0.event)) }
+    // A fan-out that is not among the latest any more never comes back.
+    told = Set(ended.map { ExactText($0.event) })
+    return new.reversed()
   }
 }

@@ -38,3 +38,32 @@ enum DeviceScripts {
   /// How far another clock may be ahead.
   static let tolerance: ScriptArguments = ["tolerance_ms": String(BindingTime.tolerance)]
 }
+
+/// The scripts behind follows and rewrites: on a streamer's hash alone, because each shard has
+/// another hash tag.
+enum AudienceScripts {
+  static let confirm = RedisScript([PackageResources.confirm_lua])
+  static let reserve = RedisScript([SharedLua.types, PackageResources.reserve_lua])
+  static let announce = RedisScript([
+    PackageResources.retiring_lua, PackageResources.announce_lua,
+  ])
+  static let forget = RedisScript([PackageResources.forget_lua])
+  static let flip = RedisScript([
+    SharedLua.permissions, PackageResources.retiring_lua, PackageResources.flip_lua,
+  ])
+  static let abandon = RedisScript([PackageResources.retiring_lua, PackageResources.abandon_lua])
+}
+
+/// The scripts that forget a user, on that user's keys alone. No script takes anything out before
+/// it knows that it may do all that is to follow on these keys.
+enum ErasureScripts {
+  static let erase = RedisScript([
+    SharedLua.permissions, TokenLua.freeing, PackageResources.erase_lua,
+  ])
+  static let drop = RedisScript([
+    SharedLua.permissions, TokenLua.freeing, PackageResources.erase_devices_lua,
+  ])
+  static let finish = RedisScript([PackageResources.finish_erasure_lua])
+  static let markEmpty = RedisScript([PackageResources.mark_empty_lua])
+  static let removeEmpty = RedisScript([PackageResources.remove_empty_lua])
+}

@@ -272,3 +272,15 @@ extension TokenMoves.Move {
       .map { DeviceMove(from: $0, to: user, binding: binding) }
   }
 }
+
+/// A device that has gone from one user to another.
+package struct DeviceMove: Sendable, Equatable {
+  package let from: String
+  package let to: String
+  /// As the second user has bound it.
+  package let binding: Binding
+}
+
+/// Hears of moves before they are forgotten: while it throws, or its process dies, whoever binds
+/// the device next tells of them again.
+package typealias TellMoves = @Sendable ([DeviceMove]) async throws(DevicesError) -> Void

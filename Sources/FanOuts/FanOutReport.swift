@@ -100,21 +100,12 @@ package enum FanOutReport {
   }
 
   private static func ahead(_ milliseconds: Int, now: Int64) -> String {
-    let seconds = (Int64(milliseconds) - now) / 1000
-    return seconds <= 0 ? "due" : "in \(span(seconds))"
+    let left = Int64(milliseconds) - now
+    return left < 1000 ? "due" : "in \(Figures.age(milliseconds: left))"
   }
 
   private static func ago(_ milliseconds: Int, now: Int64) -> String {
     guard milliseconds > 0 else { return "-" }
-    return "\(span(max(0, now - Int64(milliseconds)) / 1000)) ago"
-  }
-
-  private static func span(_ seconds: Int64) -> String {
-    switch seconds {
-    case ..<120: "\(seconds) s"
-    case ..<7200: "\(seconds / 60) min"
-    case ..<172_800: "\(seconds / 3600) h"
-    default: "\(seconds / 86_400) d"
-    }
+    return "\(Figures.age(milliseconds: now - Int64(milliseconds))) ago"
   }
 }

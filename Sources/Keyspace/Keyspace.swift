@@ -279,7 +279,10 @@ extension Keyspace {
   /// STRING: how an erasure over HTTP fares that takes long, without the user's id; lives
   /// `runningErasureLifetimeSeconds` while it is told of, then `erasureLifetimeSeconds`.
   package func erasure(_ id: String) -> String { "\(dataPrefix){d:\(id)}" }
+}
 
+/// Lifetimes of keys, and their greatest sizes.
+extension Keyspace {
   /// A minute: its process tells of it every 10 seconds.
   package static let runningErasureLifetimeSeconds = 60
   /// A day: who began it has looked by then.

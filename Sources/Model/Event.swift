@@ -85,6 +85,15 @@ package struct Event: Sendable, Equatable {
       trace: trace, appendedAt: appendedAt)
   }
 
+  /// The same event as a preview shows it: to anybody and at once, under another template or with
+  /// other values.
+  package func shown(as template: String? = nil, with fields: [String: String]? = nil) -> Event {
+    Event(
+      id: id, app: app, streamer: streamer, stream: stream, template: template ?? self.template,
+      occurredAt: occurredAt, expiresAt: expiresAt, fields: fields ?? self.fields,
+      document: document)
+  }
+
   /// Its expression names the streamer's followers, who may be in a plain set of any size.
   var readsFollowersAmongOthers: Bool {
     guard case .matching(let expression) = audience else { return false }

@@ -12,11 +12,9 @@ final class FileWatch: Sendable {
 
   private let loop: EventLoop
   private let checkCredentials: @Sendable () -> [PlatformCredentialChange]
-  private let checkTemplates: @Sendable (_ isSettled: Bool) -> TemplateChange?
-  private let templateInterval: Duration
+  private let templates: TemplateWatch
   private let log: Log
   private let counters: WorkerCounters
-  private let use: @Sendable ([Template]) -> Void
 
   /// - Parameter use: gives templates to all that begins from now on.
   init(
@@ -25,17 +23,17 @@ final class FileWatch: Sendable {
   ) {
     loop = options.makeLoop("files")
     checkCredentials = options.lookAtCredentials
-    checkTemplates = options.lookAtTemplates
-    templateInterval = options.templateInterval
+    templates = TemplateWatch(
+      loop: loop, every: options.templateInterval, log: options.log, check: options.lookAtTemplates,
+      use: use)
     log = options.log
     self.counters = counters
-    self.use = use
   }
 
   func start() {
     loop.execute {
       self.repeatCredentials()
-      self.repeatTemplates()
+      self.templates.start()
     }
   }
 
@@ -43,17 +41,11 @@ final class FileWatch: Sendable {
   func lookNow() {
     loop.execute {
       self.lookAtCredentials()
-      if let change = self.checkTemplates(true) {
-        self.obey(change)
-      } else {
-        self.log.notice("the templates have not changed")
-      }
+      self.templates.lookNow()
     }
   }
 
   func stop() { loop.stop() }
-
-  // MARK: credentials
 
   private func repeatCredentials() {
     lookAtCredentials()
@@ -72,24 +64,56 @@ final class FileWatch: Sendable {
     }
     change.report(to: log)
   }
+}
 
-  // MARK: templates
+/// Checks the files of the templates again and again. Confined to its loop.
+package final class TemplateWatch: Sendable {
+  private let loop: EventLoop
+  private let interval: Duration
+  private let log: Log
+  private let check: @Sendable (_ isSettled: Bool) -> TemplateChange?
+  private let use: @Sendable ([Template]) -> Void
 
-  private func repeatTemplates() {
-    guard templateInterval > .zero else { return }
-    lookAtTemplates()
-    loop.schedule(after: templateInterval) { [weak self] in self?.repeatTemplates() }
+  /// - Parameters:
+  ///   - interval: zero: only `lookNow` looks.
+  ///   - use: called with the templates after a change that can be used.
+  package init(
+    loop: EventLoop, every interval: Duration, log: Log,
+    check: @escaping @Sendable (_ isSettled: Bool) -> TemplateChange?,
+    use: @escaping @Sendable ([Template]) -> Void
+  ) {
+    self.loop = loop
+    self.interval = interval
+    self.log = log
+    self.check = check
+    self.use = use
   }
 
-  private func lookAtTemplates() {
-    if let change = checkTemplates(false) { obey(change) }
+  /// Looks at once, and again after each interval.
+  package func start() {
+    guard interval > .zero else { return }
+    look()
+    loop.schedule(after: interval) { [weak self] in self?.start() }
+  }
+
+  /// Takes the files as they are, as whole, and says in the log if nothing has changed.
+  package func lookNow() {
+    if let change = check(true) {
+      obey(change)
+    } else {
+      log.notice("the templates have not changed")
+    }
+  }
+
+  private func look() {
+    if let change = check(false) { obey(change) }
   }
 
   private func obey(_ change: TemplateChange) {
     change.report(to: log)
     switch change {
     case .unsettled:
-      loop.schedule(after: TemplateChange.settlingTime) { [weak self] in self?.lookAtTemplates() }
+      loop.schedule(after: TemplateChange.settlingTime) { [weak self] in self?.look() }
     case .replaced(let set): use(set.templates)
     case .refused: break
     }

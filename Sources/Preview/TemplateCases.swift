@@ -202,8 +202,11 @@ package struct TemplateCases: Sendable {
   /// A null takes a value away.
   func document(of tested: Case) -> [UInt8] {
     var members = Terminal.JSONObject()
-    let sample = TemplatePreview.sample(app: "com.example.live", now: Self.occurredAt)
-    if case .object(let object) = sample { members = object }
+    if let sample = try? JSONValue.parse(TemplatePreview.sampleEvent(now: Self.occurredAt)),
+      case .object(let object) = Self.output(sample)
+    {
+      members = object
+    }
     for entries in [event, tested.event] { Self.merge(entries, into: &members) }
     return Array(JSONOutput.object(members).serialized().utf8)
   }

@@ -53,10 +53,7 @@ package struct TemplateDiff: Sendable {
     addedValues = new.variableNames.filter { !old.variableNames.contains($0) }
     removedValues = old.variableNames.filter { !new.variableNames.contains($0) }
     let full = old.filled(new.filled(event))
-    let bare = Event(
-      id: event.id, app: event.app, streamer: event.streamer, stream: event.stream,
-      template: event.template, occurredAt: event.occurredAt, expiresAt: event.expiresAt,
-      fields: [:], document: event.document)
+    let bare = event.shown(with: [:])
     for locale in new.locales + removedLocales {
       let person = old.filled(person: new.filled(person: ["locale": locale]))
       let before = RenderedLeaves(old, full, person)

@@ -11,10 +11,7 @@ package struct TemplatePreview {
   /// - Parameter event: whatever template it names, it is shown with this one.
   package init(_ template: Template, _ event: Event) {
     self.template = template
-    self.event = Event(
-      id: event.id, app: event.app, streamer: event.streamer, stream: event.stream,
-      template: template.name, occurredAt: event.occurredAt, expiresAt: event.expiresAt,
-      fields: event.fields, document: event.document)
+    self.event = event.shown(as: template.name)
   }
 
   /// The event's values that the template cannot use as it says, in words.
@@ -34,15 +31,6 @@ package struct TemplatePreview {
   /// The document of an event that is made up.
   /// - Parameter now: ms since 1970.
   package static func sampleEvent(app: String = "com.example.live", now: Int64) -> [UInt8] {
-    Array(sample(app: app, now: now).serialized().utf8)
-  }
-
-  static func sample(app: String, now: Int64) -> JSONOutput {
-    [
-      "id": "sample", "app": .text(app),
-      "streamer": ["id": "s42", "name": "Aiko"],
-      "stream": ["id": "b-991", "title": "Speedrun night", "category": "Games"],
-      "occurred_at": .text(WallClock.rfc3339(now)),
-    ]
+    SampleEvent.document(app: app, occurredAt: WallClock.rfc3339(now))
   }
 }

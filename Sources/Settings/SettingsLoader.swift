@@ -41,3 +41,52 @@ package enum SettingsLoader {
     return "\(host.isEmpty ? "worker" : String(decoding: host, as: UTF8.self))-\(input.processID)"
   }
 }
+
+/// The findings of a load.
+package struct SettingsReport: Sendable {
+  /// In the order of the layers and, within the file, of its lines.
+  package let findings: [SettingsFinding]
+  /// The readable settings, defaults in the place of faulty ones: to go on looking for further
+  /// problems, never to work with.
+  package let read: Settings
+  /// Every key with its value in `read` and where that comes from, in the order of the table.
+  package let resolved: [ResolvedSetting]
+
+  package var problems: [SettingsFinding] { findings.filter { $0.severity == .problem } }
+  package var warnings: [SettingsFinding] { findings.filter { $0.severity == .warning } }
+
+  /// The settings, unless there is a problem.
+  package func settings() throws(SettingsError) -> Settings {
+    guard problems.isEmpty else {
+      throw SettingsError(code: .invalidConfiguration, problems: problems)
+    }
+    return read
+  }
+}
+
+/// The configuration cannot be used; says everything that is wrong at once.
+package struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Code: String, Sendable {
+    case invalidConfiguration = "invalid-configuration"
+    case invalidTemplates = "invalid-templates"
+  }
+
+  package let code: Code
+  /// Problems only, at least one.
+  package let problems: [SettingsFinding]
+
+  package init(code: Code, problems: [SettingsFinding]) {
+    self.code = code
+    self.problems = problems
+  }
+
+  package var message: String {
+    let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+    return code == .invalidTemplates
+      ? "the templates have \(count)" : "the configuration has \(count)"
+  }
+
+  package var description: String {
+    ([message + ":"] + problems.map { "  \($0)" }).joined(separator: "\n")
+  }
+}

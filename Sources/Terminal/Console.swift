@@ -170,9 +170,14 @@ package enum TerminalDevice {
   /// Columns of the terminal behind a descriptor; nil when it is none or does not know (serial
   /// lines say 0).
   package static func width(of descriptor: Int32) -> Int? {
+    size(of: descriptor).map { Int($0.ws_col) }
+  }
+
+  /// Nil as above.
+  static func size(of descriptor: Int32) -> winsize? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
+    return size
   }
 
   package static func environment(_ name: String) -> String? {

@@ -55,20 +55,13 @@ package enum Base64URL {
 
   /// Nil for any other character, for a length that cannot be, and for set bits beyond the end.
   package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var accumulator: UInt32 = 0
-    var bits = 0
-    for character in text {
-      let value = values[Int(character)]
-      guard value != 0xFF else { return nil }
-      accumulator = accumulator << 6 | UInt32(value)
-      bits += 6
-      if bits >= 8 {
-        bits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: accumulator >> UInt32(bits)))
+    Array(text).withUnsafeBytes { text in
+      var isDecoded = false
+      let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4 + 1) { bytes, count in
+        guard let start = bytes.baseAddress, let found = decode(text, to: start) else { return }
+        (count, isDecoded) = (found, true)
       }
+      return isDecoded ? bytes : nil
     }
-    let rest = accumulator & ((1 << UInt32(bits)) - 1)
-    return bits < 6 && rest == 0 ? bytes : nil
   }
 }

@@ -278,7 +278,7 @@ struct TraceExplainer {
         ? TraceWords.notSent(status.haltReason) : TraceWords.scheduled(status.sendAt?.text ?? "")
     }
     if status.state == .expired, status.pushes == 0 {
-      return TraceWords.eventExpired(at: facts.announced?.expiresAt)
+      return TraceWords.eventExpired()
     }
     guard status.segments == 0, status.state != .running else { return nil }
     if status.halt == .cancelled { return TraceWords.notSent(status.haltReason) }

@@ -80,7 +80,7 @@ enum TraceWords {
 
   // MARK: nothing was sent
 
-  static func eventExpired(at time: Int64?) -> Finding {
+  static func eventExpired() -> Finding {
     Finding(
       .notSent, reason: "expired", "the event had expired before a worker read it",
       next: "look for what kept it in Kafka: workers that were down, or far behind (fanfare check)")

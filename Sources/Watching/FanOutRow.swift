@@ -4,16 +4,11 @@ import Terminal
 
 /// A fan-out as a live view shows it.
 package struct FanOutRow: Sendable, Equatable {
-  /// Its state in one word.
-  package enum Chip: String, Sendable, CaseIterable {
-    case running, paused, limited, waiting, scheduled, incomplete, done, expired, cancelled, unknown
-  }
-
   package let event: String
   package let streamer: String
-  package let chip: Chip
+  package let state: LiveState
   /// The person who paused it, since when and why; what it waits for, when it is to be sent, or its
-  /// limit. Empty where the chip says it all.
+  /// limit. Empty where the state says it all.
   package let why: String
   /// Pushes with an outcome, and about how many there will be; nil while that is not known.
   package let done: Int
@@ -37,11 +32,11 @@ package struct FanOutRow: Sendable, Equatable {
     let status = known.status
     event = known.event
     streamer = status.streamer
-    let chip = Self.chip(of: status, event: known.event, rate: rate, limits: limits)
-    self.chip = chip
+    let state = status.liveState(of: known.event, rate: rate, limits: limits)
+    self.state = state
     let progress = status.progress
     (done, total) = (progress.done, progress.total)
-    let isOver = [.incomplete, .done, .expired, .cancelled].contains(chip)
+    let isOver = [.incomplete, .done, .expired, .cancelled].contains(state)
     self.rate = isOver ? nil : rate
     let left = (progress.total ?? 0) - progress.done
     if let rate, rate > 0, progress.total != nil, !isOver {
@@ -55,59 +50,32 @@ package struct FanOutRow: Sendable, Equatable {
     endedAt = Int64(status.doneAt)
     accepted = status.accepted
     rejected = status.rejected.values.reduce(0, &+)
-    why = Self.why(chip, status, limits: limits, event: known.event, now: now)
+    why = Self.why(state, status, limits: limits, event: known.event, now: now)
   }
 
   /// Nothing more is to come of it.
   package var isFinished: Bool {
-    switch chip {
+    switch state {
     case .done, .expired, .incomplete, .cancelled: true
     case .running, .paused, .limited, .waiting, .scheduled, .unknown: false
     }
   }
 
-  private static func chip(
-    of status: FanOutStatus, event: String, rate: Double?, limits: [String]
-  ) -> Chip {
-    switch (status.state, status.halt) {
-    case (.scheduled, .paused?), (.running, .paused?), (.incomplete, .paused?): .paused
-    case (_, .cancelled?): .cancelled
-    case (.scheduled, nil): .scheduled
-    case (.running, nil):
-      if limit(of: event, limits) != nil {
-        .limited
-      } else if status.waiting > 0, rate == 0 {
-        .waiting
-      } else {
-        .running
-      }
-    case (.done, _): .done
-    case (.expired, _): .expired
-    case (.incomplete, nil): .incomplete
-    case (.unknown, _): .unknown
-    }
-  }
-
-  /// As `PushLimit` calls itself.
-  private static func limit(of event: String, _ limits: [String]) -> String? {
-    limits.first { $0.hasPrefix("event \(event): ") }
-  }
-
   private static func why(
-    _ chip: Chip, _ status: FanOutStatus, limits: [String], event: String, now: Int64
+    _ state: LiveState, _ status: FanOutStatus, limits: [String], event: String, now: Int64
   ) -> String {
-    switch chip {
+    switch state {
     case .paused, .cancelled:
       var words: [String] = []
       if !status.haltedBy.isEmpty { words.append("by \(status.haltedBy)") }
       if let at = status.numbers["brake_ms"], at > 0 {
-        words.append("\(Ages.short(milliseconds: now - Int64(at))) ago")
+        words.append("\(Figures.age(milliseconds: now - Int64(at))) ago")
       }
       let reason = status.haltReason
       return words.joined(separator: ", ") + (reason.isEmpty ? "" : ": \(reason)")
     case .scheduled:
       return status.releaseProblem ?? status.sendAt.map { "for \($0.text)" } ?? ""
-    case .limited: return limit(of: event, limits) ?? ""
+    case .limited: return FanOutStatus.limit(of: event, among: limits) ?? ""
     case .running, .waiting:
       guard status.waiting > 0 else { return "" }
       return "\(Figures.grouped(status.waiting)) pushes wait"
@@ -127,7 +95,7 @@ extension FanOutRow {
   private func spare(at now: Int64) -> Int64 {
     let left = expiresAt > 0 ? expiresAt - now : .max / 4
     if let secondsLeft { return left - Int64(secondsLeft) * 1000 }
-    return rate == 0 && chip != .scheduled && total.map { done < $0 } ?? true
+    return rate == 0 && state != .scheduled && total.map { done < $0 } ?? true
       ? left - .max / 2 : left
   }
 
@@ -140,20 +108,6 @@ extension FanOutRow {
         return (left.endedAt, left.event) > (right.endedAt, right.event)
       }
       return (left.spare(at: now), left.event) < (right.spare(at: now), right.event)
-    }
-  }
-}
-
-/// Times as people say them.
-package enum Ages {
-  /// `9 s`, `14 min`, `3 h`, `2 d`: rounded down.
-  package static func short(milliseconds: Int64) -> String {
-    let seconds = max(0, milliseconds) / 1000
-    return switch seconds {
-    case ..<120: "\(seconds) s"
-    case ..<7200: "\(seconds / 60) min"
-    case ..<172_800: "\(seconds / 3600) h"
-    default: "\(seconds / 86_400) d"
     }
   }
 }

@@ -159,8 +159,8 @@ package struct TopMachine: Sendable {
       return
     }
     let row = fanOuts[selection]
-    if row.isFinished, row.chip != .incomplete {
-      message = "\(row.event) is \(row.chip.rawValue): there is nothing left to stop"
+    if row.isFinished, row.state != .incomplete {
+      message = "\(row.event) is \(row.state.rawValue): there is nothing left to stop"
       return
     }
     selected = ExactText(row.event)

@@ -15,7 +15,7 @@ package final class TopReader {
   private struct Known {
     var status: FanOutStatus
     var readAt: Int64
-    var window: RateWindow
+    var rate = CounterRate()
   }
 
   private let record: RecordStage
@@ -43,9 +43,9 @@ package final class TopReader {
         known[name] = nil
         continue
       }
-      var entry = known[name] ?? Known(status: status, readAt: now, window: RateWindow())
+      var entry = known[name] ?? Known(status: status, readAt: now)
       (entry.status, entry.readAt) = (status, now)
-      entry.window.add(max(0, status.pushes), at: monotonic)
+      entry.rate.add(status.progress.done, at: Int64(monotonic / 1_000_000))
       known[name] = entry
     }
     let names = Set(events.map { ExactText($0) })
@@ -70,7 +70,7 @@ package final class TopReader {
     let rows = events.compactMap { event in
       known[ExactText(event)].map {
         FanOutRow(
-          KnownFanOut(event: event, status: $0.status), rate: $0.window.perSecond, limits: limits,
+          KnownFanOut(event: event, status: $0.status), rate: $0.rate.perSecond, limits: limits,
           now: now)
       }
     }
@@ -90,32 +90,5 @@ package final class TopReader {
       ObstacleRow(text: text.text, workers: count, seenSince: obstacles[text] ?? now)
     }
     return rows.sorted { ($0.seenSince, $0.text) < ($1.seenSince, $1.text) }
-  }
-}
-
-/// How fast a counter rises: over the last 10 s, at a sample a second.
-struct RateWindow {
-  static let length: UInt64 = 10_000_000_000
-  private static let maximumSamples = 64
-  private var samples: [(count: Int, at: UInt64)] = []
-
-  /// - Parameter now: monotonic nanoseconds, never less than before.
-  mutating func add(_ count: Int, at now: UInt64) {
-    // A counter that went back was another one.
-    if let last = samples.last, count < last.count { samples = [] }
-    samples.append((count, now))
-    while samples.count > Self.maximumSamples
-      || samples.count > 2 && now &- samples[1].at >= Self.length
-    {
-      samples.removeFirst()
-    }
-  }
-
-  /// Nil until there are two samples.
-  var perSecond: Double? {
-    guard let first = samples.first, let last = samples.last, last.at > first.at else {
-      return nil
-    }
-    return Double(last.count - first.count) * 1e9 / Double(last.at - first.at)
   }
 }

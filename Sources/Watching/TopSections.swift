@@ -1,3 +1,4 @@
+import Record
 import Terminal
 
 /// The lines of each section of a live view. Pure: all that they depend on is given.
@@ -26,7 +27,7 @@ package struct TopSections {
   func lines(of row: FanOutRow, isSelected: Bool?) -> [ScreenLine] {
     var name = ScreenLine()
     if let isSelected { name.add(isSelected ? paint.pointer : "  ") }
-    name.add(TextLayout.padded(row.chip.rawValue, to: 10), style(of: row.chip))
+    name.add(TextLayout.padded(row.state.rawValue, to: 10), style(of: row.state))
     let isWide = width >= Self.wide
     let nameCells = isWide ? 24 : max(8, width - 12 - 10)
     name.add(cut(row.event, to: nameCells, padded: isWide), isSelected == true ? .bold : nil)
@@ -56,8 +57,8 @@ package struct TopSections {
     return ProgressText.bar(max(0, fraction), cells: cells, unicode: paint.unicode)
   }
 
-  private func style(of chip: FanOutRow.Chip) -> Style? {
-    switch chip {
+  private func style(of state: LiveState) -> Style? {
+    switch state {
     case .scheduled, .running: nil
     case .done: .green
     case .paused, .limited, .waiting: .yellow
@@ -75,12 +76,12 @@ package struct TopSections {
     if row.isFinished {
       let rejected = row.rejected > 0 ? "\(Figures.grouped(row.rejected)) rejected" : nil
       let ended =
-        row.endedAt > 0 ? "ended \(Ages.short(milliseconds: now - row.endedAt)) ago" : nil
+        row.endedAt > 0 ? "ended \(Figures.age(milliseconds: now - row.endedAt)) ago" : nil
       choices = [[count, rejected, ended], [count, rejected], [count]]
     } else {
       let rate =
         row.rate.map { Figures.grouped(Int(min($0, 1e15).rounded())) + "/s" } ?? "no rate yet"
-      let left = row.secondsLeft.map { Ages.short(milliseconds: Int64($0) * 1000) + " left" }
+      let left = row.secondsLeft.map { Figures.age(milliseconds: Int64($0) * 1000) + " left" }
       let expiry = expiry(of: row)
       choices = [
         [count, rate, left, expiry], [count, left ?? rate, expiry], [count, expiry],
@@ -94,7 +95,7 @@ package struct TopSections {
   private func expiry(of row: FanOutRow) -> String? {
     guard row.expiresAt > 0 else { return nil }
     let ahead = row.expiresAt - now
-    return ahead > 0 ? "expires in \(Ages.short(milliseconds: ahead))" : "past its expiry"
+    return ahead > 0 ? "expires in \(Figures.age(milliseconds: ahead))" : "past its expiry"
   }
 
   // MARK: workers
@@ -104,7 +105,7 @@ package struct TopSections {
     var columns: [(title: Table.Column, value: (WorkerRow) -> String)] = [
       (.init("WORKER"), \.id), (.init("LAG", .right), { Figures.grouped($0.lag) }),
       (.init("STREAMS", .right), { Figures.grouped($0.streams) }),
-      (.init("BEAT", .right), { Ages.short(milliseconds: $0.age(at: now)) }),
+      (.init("BEAT", .right), { Figures.age(milliseconds: $0.age(at: now)) }),
     ]
     if width >= 60 {
       columns.insert((.init("READY", .right), { Figures.grouped($0.ready) }), at: 1)
@@ -183,10 +184,10 @@ package struct TopSections {
     if width < 60 { words = ["\(running) go on", words[1]] }
     var line = ScreenLine(words.joined(separator: paint.dot), .bold)
     if let trouble {
-      line.add(paint.dot + "data \(Ages.short(milliseconds: age)) old: \(trouble)", .red)
+      line.add(paint.dot + "data \(Figures.age(milliseconds: age)) old: \(trouble)", .red)
     } else {
       line.add(
-        paint.dot + "data \(Ages.short(milliseconds: age)) old",
+        paint.dot + "data \(Figures.age(milliseconds: age)) old",
         age > TopMachine.staleAfterMilliseconds ? .red : .dim)
     }
     return line

@@ -14,18 +14,6 @@ package struct TopSnapshot: Sendable, Equatable {
   /// Fan-outs that are looked at: so many that began last.
   package var window: Int
 
-  package init(
-    asOf: Int64, fanOuts: [FanOutRow], workers: [WorkerRow], workersLeftOut: Int = 0,
-    obstacles: [ObstacleRow], window: Int
-  ) {
-    self.asOf = asOf
-    self.fanOuts = fanOuts
-    self.workers = workers
-    self.workersLeftOut = workersLeftOut
-    self.obstacles = obstacles
-    self.window = window
-  }
-
   package var lag: Int { workers.reduce(0) { $0 &+ $1.lag } }
   package var rate: Double { fanOuts.reduce(0) { $0 + ($1.rate ?? 0) } }
 }
@@ -55,7 +43,7 @@ extension FanOutRow {
       milliseconds > 0 ? .integer(Int(milliseconds)) : .null
     }
     return [
-      "event": .text(event), "streamer": .text(streamer), "state": .text(chip.rawValue),
+      "event": .text(event), "streamer": .text(streamer), "state": .text(state.rawValue),
       "state_why": .text(why), "pushes": .integer(done),
       "expected_pushes": total.map { .integer($0) } ?? .null,
       "rate": rate.map { .number($0, digits: 1) } ?? .null,

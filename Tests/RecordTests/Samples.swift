@@ -78,3 +78,8 @@ extension RejectionReason {
   static let badTopic = RejectionReason(named: "BadTopic", of: .apns)
   static let payloadTooLarge = RejectionReason(named: "PayloadTooLarge", of: .apns)
 }
+
+extension SettledSegment {
+  /// Its fan-out is done, and not only over.
+  var fanOutDone: Bool { fanOut != nil && isComplete }
+}

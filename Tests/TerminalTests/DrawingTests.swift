@@ -82,6 +82,13 @@ import Testing
     #expect(narrow.text.contains("\n      \u{1B}[2mby the operating\u{1B}[0m\n"))
   }
 
+  @Test(arguments: [
+    (-5, "0 s"), (119_999, "119 s"), (120_000, "2 min"), (7_200_000, "2 h"),
+    (172_800_000, "2 d"),
+  ]) func agesAreShort(milliseconds: Int64, text: String) {
+    #expect(Figures.age(milliseconds: milliseconds) == text)
+  }
+
   @Test func figures() {
     #expect(Figures.grouped(0) == "0")
     #expect(Figures.grouped(-1_234_567) == "-1,234,567")

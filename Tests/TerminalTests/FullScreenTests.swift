@@ -51,6 +51,17 @@ import Testing
     #expect(!terminal.output().contains("late"))
   }
 
+  @Test func keysMayComeAtOnceWhileSignalsStaySignals() throws {
+    let terminal = try PseudoTerminal()
+    let before = terminal.flags
+    let mode = try #require(RawMode(terminal.slave))
+    #expect(mode.enter(keepsSignals: true))
+    #expect(terminal.flags & tcflag_t(ICANON | ECHO) == 0)
+    #expect(terminal.flags & tcflag_t(ISIG) != 0)
+    mode.leave()
+    #expect(terminal.flags == before)
+  }
+
   @Test func whoEndsTheProcessGivesItBack() throws {
     let terminal = try PseudoTerminal()
     let before = terminal.flags

@@ -55,7 +55,7 @@ struct SystemCalls {
     "Sources/Terminal/Screen/ScreenEvents.swift": "a thread that reads keys and signals",
     // The simulator as a program of its own, and processes on this machine.
     "Sources/APNsSimulator/APNsSimulatorOptions.swift": "the default clock",
-    "Sources/SimulatorSupport/KeptFiles.swift": "the age of files",
+    "Sources/SimulatorSupport/SimulatorDirectory.swift": "the age of files",
     "Sources/FCMSimulator/FCMSimulatorOptions.swift": "the default clock",
     "Sources/WebPushSimulator/WebPushSimulatorOptions.swift": "the default clock",
     "Sources/Benchmarks/BenchOptions.swift": "progress that a person sees",

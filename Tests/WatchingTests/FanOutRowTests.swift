@@ -1,3 +1,4 @@
+import Record
 import Testing
 import Watching
 
@@ -5,22 +6,25 @@ import Watching
 @Suite struct FanOutRowTests {
   @Test(
     arguments: [
-      ([:], nil, FanOutRow.Chip.running), (["brake": "paused"], nil, .paused),
+      ([:], nil, LiveState.running), (["brake": "paused"], nil, .paused),
       (["state": "incomplete", "brake": "paused"], nil, .paused),
       (["brake": "cancelled"], nil, .cancelled), (["state": "done"], nil, .done),
+      (["state": "incomplete", "brake": "cancelled"], nil, .incomplete),
       (["state": "expired"], nil, .expired), (["state": "incomplete"], nil, .incomplete),
       (["waiting": "5"], 0.0, .waiting), (["waiting": "5"], 3.0, .running),
-      (["waiting": "5"], nil, .running), (["state": "odd"], nil, .unknown),
-    ] as [([String: String], Double?, FanOutRow.Chip)])
-  func theChipIsOneWord(fields: [String: String], rate: Double?, chip: FanOutRow.Chip) {
-    #expect(row("e1", fields, rate: rate).chip == chip)
+      (["waiting": "5"], nil, .running),
+      (["waiting": "5", "segments": "2", "settled": "2"], 3.0, .waiting),
+      (["state": "odd"], nil, .unknown),
+    ] as [([String: String], Double?, LiveState)])
+  func theStateIsOneWord(fields: [String: String], rate: Double?, state: LiveState) {
+    #expect(row("e1", fields, rate: rate).state == state)
   }
 
   /// Another event's limit, whose id begins alike, is none of it.
   @Test func aLimitIsThatOfTheEvent() {
     let limits = ["event e11: 5 pushes a second", "app com.example.live: 100 pushes a second"]
-    #expect(row("e1", [:], limits: limits).chip == .running)
-    #expect(row("e11", [:], limits: limits).chip == .limited)
+    #expect(row("e1", [:], limits: limits).state == .running)
+    #expect(row("e11", [:], limits: limits).state == .limited)
     #expect(row("e11", [:], limits: limits).why == "event e11: 5 pushes a second")
   }
 
@@ -54,12 +58,5 @@ import Watching
     ]
     let order = FanOutRow.ordered(rows, now: noon).map(\.event)
     #expect(order == ["stuck", "late", "tight", "new", "safe", "ended", "ended-before"])
-  }
-
-  @Test(arguments: [
-    (-5, "0 s"), (119_999, "119 s"), (120_000, "2 min"), (7_200_000, "2 h"),
-    (172_800_000, "2 d"),
-  ]) func agesAreShort(milliseconds: Int64, text: String) {
-    #expect(Ages.short(milliseconds: milliseconds) == text)
   }
 }

@@ -78,18 +78,4 @@ import Testing
       #expect(try await reads(redis) - before == 5 + 1 + TopReader.maximumWorkers)
     }
   }
-
-  @Test func aRateIsThatOfTheLastTenSeconds() {
-    var window = RateWindow()
-    #expect(window.perSecond == nil)
-    for index in 0...30 {
-      window.add(index < 10 ? 0 : (index - 10) * 5, at: UInt64(index) * second)
-    }
-    #expect(window.perSecond == 5)
-    for index in 31...41 { window.add(100, at: UInt64(index) * second) }
-    #expect(window.perSecond == 0)
-    // Another counter.
-    window.add(3, at: 50 * second)
-    #expect(window.perSecond == nil)
-  }
 }

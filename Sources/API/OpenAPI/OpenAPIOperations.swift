@@ -10,9 +10,6 @@ enum OpenAPIOperations {
 
   private static let json = ["application/json"]
 
-  static func schema(_ text: String) -> JSONValue { OpenAPISchemas.parsed(text) }
-  private static func shared(_ name: String) -> JSONValue { OpenAPI.reference("schemas", name) }
-
   private static let document = OpenAPIOperation(
     method: "GET", pattern: "/openapi.json", name: "document", scope: nil,
     summary: "This document", answers: [(200, "OpenAPI 3.1", schema(#"{"type": "object"}"#))])
@@ -105,6 +102,9 @@ enum OpenAPIOperations {
       "user": {"type": "string"}, "new": {"type": "boolean"},
       "replaced": {"type": "boolean"}, "device": {"$ref": "#/components/schemas/Device"}}}
     """)
+
+  static func schema(_ text: String) -> JSONValue { OpenAPISchemas.parsed(text) }
+  private static func shared(_ name: String) -> JSONValue { OpenAPI.reference("schemas", name) }
 
   private static func removed(_ member: String) -> JSONValue {
     schema(

@@ -48,3 +48,12 @@ final class ChannelExchange: SideRequest {
     _ = Array(answer.body.utf8).withUnsafeBytes { session.respond(slot: slot, head, body: $0) }
   }
 }
+
+/// A request for a broadcast channel or to one, whole.
+struct ChannelRequest: Equatable {
+  var method = ""
+  var path = ""
+  /// By name; a field that came twice has its last value.
+  var fields: [String: String] = [:]
+  var body: [UInt8] = []
+}

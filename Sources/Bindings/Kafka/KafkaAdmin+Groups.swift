@@ -72,9 +72,4 @@ package struct KafkaGroup: Sendable, Equatable {
   package let state: String
   /// The client id and the address of each.
   package let members: [String]
-
-  package init(state: String, members: [String]) {
-    self.state = state
-    self.members = members
-  }
 }

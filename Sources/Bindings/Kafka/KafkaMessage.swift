@@ -98,3 +98,68 @@ package struct KafkaHeader: Sendable, Equatable {
     self.init(name: name, value: Array(text.utf8))
   }
 }
+
+/// A partition of a topic.
+package struct KafkaPartition: Sendable, Hashable, Comparable, CustomStringConvertible {
+  package let topic: String
+  package let partition: Int32
+
+  package init(topic: String, partition: Int32) {
+    self.topic = topic
+    self.partition = partition
+  }
+
+  package var description: String { "\(topic)/\(partition)" }
+
+  package static func < (left: KafkaPartition, right: KafkaPartition) -> Bool {
+    (left.topic, left.partition) < (right.topic, right.partition)
+  }
+}
+
+/// One thing that a consumer's `poll` has to say.
+package enum KafkaPoll: Sendable, Equatable {
+  case message(KafkaMessage)
+  /// All that is in the partition has been read; the next record will have this offset, or a later
+  /// one. Said where offsets without a record lie before it, and where nothing was committed yet:
+  /// once that is, it is known what the partition loses.
+  case end(KafkaPartition, Int64)
+  /// Kafka has thrown these offsets away before they were read here, or anywhere in the group: by
+  /// retention, or because somebody deleted them. Said before the record, or the end, that follows.
+  case skipped(KafkaPartition, Range<Int64>)
+  /// These partitions are ours now; reading begins at their committed offsets.
+  case assigned([KafkaPartition])
+  /// The group wants these back and waits: finish what is under way, then call `giveUpRevoked`.
+  case revoking([KafkaPartition])
+  /// The group took these back in good order.
+  case revoked([KafkaPartition])
+  /// These were taken away without asking; others may be working on them already.
+  case lost([KafkaPartition])
+  case committed([KafkaPartition: Int64])
+  case commitFailed([KafkaPartition: Int64], KafkaError)
+  case error(KafkaError)
+  /// Whether any broker can be reached, when that has changed; said first when it is known.
+  case reachable(Bool)
+}
+
+/// A line that librdkafka wants to have logged.
+package struct KafkaLogLine: Sendable, Equatable {
+  package enum Level: Sendable, Equatable, CaseIterable {
+    case error, warning, notice, info, debug
+
+    /// From syslog's numbers, 0 (emergency) … 7 (debug).
+    init(syslog: Int32) {
+      switch syslog {
+      case ...3: self = .error
+      case 4: self = .warning
+      case 5: self = .notice
+      case 6: self = .info
+      default: self = .debug
+      }
+    }
+  }
+
+  package let level: Level
+  /// librdkafka's word for the part that speaks: `FAIL`, `REBALANCE`, `MAXPOLL`, …
+  package let facility: String
+  package let message: String
+}

@@ -1,4 +1,6 @@
+import EventLoop
 import TLS
+import Text
 
 /// How a connection is made, and when the kernel gives it up.
 package struct TransportOptions: Sendable {
@@ -52,3 +54,47 @@ package struct TransportOptions: Sendable {
 
 /// Whom a client's connection trusts: rooms above name it without importing TLS.
 package typealias ClientSecurity = TLSClientContext
+
+/// An HTTP proxy on the way to a server (RFC 9110, section 9.3.6): CONNECT first, then whatever the
+/// connection is for.
+package struct HTTPProxy: Sendable, Equatable {
+  package let endpoint: Endpoint
+  /// `Basic` credentials (RFC 7617); nil: none. A secret.
+  let authorization: String?
+
+  package init(endpoint: Endpoint, username: String? = nil, password: String = "") {
+    self.endpoint = endpoint
+    authorization = username.map { "Basic " + Base64.encode(Array("\($0):\(password)".utf8)) }
+  }
+}
+
+/// Prints without the secret, wherever a route or a connection's options are printed.
+extension HTTPProxy: CustomStringConvertible, CustomReflectable {
+  package var description: String { "\(endpoint)" }
+  package var customMirror: Mirror { Mirror(self, children: ["endpoint": endpoint]) }
+}
+
+/// A network that connects and listens in the place of the system's: a simulation's. Both ends of
+/// its connections are in this process.
+package protocol Network: AnyObject, Sendable {
+  /// - Parameters:
+  ///   - loop: the caller's.
+  ///   - whenOver: called once, on `loop` and never before this returns.
+  func connect(
+    to endpoint: Endpoint, from loop: EventLoop,
+    _ whenOver: @escaping (Result<any StreamSocket, TransportError>) -> Void)
+
+  /// - Parameters:
+  ///   - loop: the listener's.
+  ///   - accept: called on `loop`, for each who connects, until `close` is.
+  func listen(
+    at endpoint: Endpoint, on loop: EventLoop, _ accept: @escaping (any StreamSocket) -> Void
+  ) throws(TransportError) -> any NetworkListening
+}
+
+/// A place where a network takes connections.
+package protocol NetworkListening: AnyObject {
+  /// The port that it got, when it asked for port 0.
+  var port: Int { get }
+  func close()
+}

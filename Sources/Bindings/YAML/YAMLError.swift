@@ -17,12 +17,6 @@ package struct YAMLError: Error, Sendable, Equatable, CustomStringConvertible {
   package let message: String
   package let place: YAMLPlace
 
-  package init(code: Code, message: String, place: YAMLPlace) {
-    self.code = code
-    self.message = message
-    self.place = place
-  }
-
   package var line: Int { place.line }
   package var column: Int { place.column }
   package var description: String { "line \(line), column \(column): \(message)" }

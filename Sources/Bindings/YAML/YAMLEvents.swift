@@ -176,7 +176,7 @@ struct YAMLWords {
         : "the text ended at the quotation mark before this: write a quotation mark inside \"…\" "
           + "as \\\", or put the text in '…'"
     }
-    if context.contains("flow") { return ofBrackets(problem) }
+    if context.contains("flow") { return ofBrackets() }
     switch problem {
     case let text where text.contains("cannot start any token"):
       return "a text cannot begin with \(shown(at: place)): put it in quotation marks"
@@ -229,7 +229,7 @@ struct YAMLWords {
       + "\(start.column) cannot go on here"
   }
 
-  private func ofBrackets(_ problem: String) -> String {
+  private func ofBrackets() -> String {
     let bracket = character(at: start).map { String($0) } ?? "{"
     let close = bracket == "[" ? "]" : "}"
     return "the '\(bracket)' of line \(start.line), column \(start.column) needs a ',' or a "

@@ -18,19 +18,6 @@ package struct HostFacts: Sendable {
   package var clockError: Duration
   package var hasTimeZones: Bool
 
-  package init(
-    descriptors: Int, ephemeralPorts: ClosedRange<Int>?, processors: Int, memoryLimit: Int?,
-    isClockKept: Bool?, clockError: Duration, hasTimeZones: Bool
-  ) {
-    self.descriptors = descriptors
-    self.ephemeralPorts = ephemeralPorts
-    self.processors = processors
-    self.memoryLimit = memoryLimit
-    self.isClockKept = isClockKept
-    self.clockError = clockError
-    self.hasTimeZones = hasTimeZones
-  }
-
   /// Asks the system.
   package static func current() -> HostFacts {
     var error = 0

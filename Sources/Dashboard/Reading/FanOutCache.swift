@@ -19,13 +19,16 @@ final class FanOutCache {
   /// Now and then the list is read as a whole: somebody may have emptied Redis.
   private static let listInterval: Int64 = 60_000
 
+  /// Segments settle with thousands of pushes at once: a shorter time says little.
+  static let noRate = CounterRate(leastMilliseconds: 2_000)
+
   struct Known {
     let event: String
     /// Nil until it is read; stays nil where there is no such hash.
     var status: FanOutStatus?
     /// Ms since 1970.
     var readAt: Int64 = .min
-    var rate = PushRate()
+    var rate = FanOutCache.noRate
 
     var goesOn: Bool { status.map { !$0.hasEnded } ?? false }
   }
@@ -54,9 +57,9 @@ final class FanOutCache {
   }
 
   /// Takes in what somebody else has read.
-  func note(_ status: FanOutStatus, of event: String, now: Int64) -> PushRate {
+  func note(_ status: FanOutStatus, of event: String, now: Int64) -> CounterRate {
     guard let index = all.firstIndex(where: { $0.event.isExactly(event) }) else {
-      return PushRate()
+      return Self.noRate
     }
     all[index].status = status
     all[index].readAt = now

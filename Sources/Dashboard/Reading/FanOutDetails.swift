@@ -17,7 +17,7 @@ final class FanOutDetails {
 
   struct Detail {
     let status: FanOutStatus
-    let rate: PushRate
+    let rate: CounterRate
     /// Those that were claimed first come first; nil: there are too many to be read.
     let claims: [ClaimedSegment]?
     /// The event as it was received; nil: it is not kept, or we may not read it.

@@ -1,40 +1,32 @@
 import JSON
 import Model
 import Record
+import Text
 
 /// A fan-out as the page gets it. Numbers that nobody knows are null.
 struct FanOutView {
   let event: String
   let status: FanOutStatus
-  let rate: PushRate
+  let rate: CounterRate
   /// The limits of pushes a second that hold pushes up, in the workers' words.
   let limits: [String]
   /// Ms since 1970.
   let now: Int64
 
-  enum State: String {
-    case scheduled, running, paused, limited, waiting, incomplete, done, expired, cancelled, unknown
-  }
-
   /// The state in one word, and why it is so.
-  var state: (state: State, why: String?) {
-    let word = State(rawValue: status.word) ?? .unknown
-    switch word {
-    case .scheduled:
-      return (word, status.releaseProblem ?? status.sendAt.map { "for \($0.text)" })
-    case .paused, .cancelled: return (word, Self.some(status.haltReason))
-    case .incomplete:
-      return (word, "segments in the dead letters or lost: \(status.deadLettered)")
-    case .expired: return (word, "the event was read after its expiry")
-    case .running: break
-    default: return (word, nil)
-    }
-    if let limit = limits.first(where: { $0.hasPrefix("event \(event): ") }) {
-      return (.limited, limit)
-    }
-    let waitsOnly = status.settled >= status.segments || rate.perSecond == 0
-    if status.waiting > 0, waitsOnly { return (.waiting, Self.some(status.obstacle)) }
-    return (.running, Self.some(status.obstacle))
+  var state: (state: LiveState, why: String?) {
+    let state = status.liveState(of: event, rate: rate.perSecond, limits: limits)
+    let why: String? =
+      switch state {
+      case .scheduled: status.releaseProblem ?? status.sendAt.map { "for \($0.text)" }
+      case .paused, .cancelled: Self.some(status.haltReason)
+      case .incomplete: "segments in the dead letters or lost: \(status.deadLettered)"
+      case .expired: "the event was read after its expiry"
+      case .limited: FanOutStatus.limit(of: event, among: limits)
+      case .running, .waiting: Self.some(status.obstacle)
+      case .done, .unknown: nil
+      }
+    return (state, why)
   }
 
   /// About how long it goes on at the rate of the last seconds; nil: nobody knows.

@@ -143,6 +143,18 @@ extension RedisClient {
     return try await replies(to: pipeline)
   }
 
+  /// The replies to commands, in one round trip. A key of another type is passed over; any other
+  /// error is thrown.
+  func answers(to commands: [[String]]) async throws(DevicesError) -> RedisReplies {
+    let replies = try await self.replies(to: commands)
+    for index in 0..<replies.count {
+      if let error = replies[index].error, error.kind != .wrongType {
+        throw DevicesError(reply: error.message)
+      }
+    }
+    return replies
+  }
+
   func replies(to pipeline: RedisPipeline) async throws(DevicesError) -> RedisReplies {
     do {
       return try await execute(pipeline)

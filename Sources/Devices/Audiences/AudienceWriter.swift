@@ -230,3 +230,39 @@ package final class AudienceWriter {
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
   }
 }
+
+package struct AudienceWriterOptions: Sendable {
+  /// Users whose commands go out together, about six commands each.
+  package var rowsPerPage: Int
+  /// Followers gathered before they are written shard by shard, so that one SADD carries many.
+  package var followersPerFlush: Int
+  /// Members asked of one SSCAN.
+  package var scanCount: Int
+
+  package init(rowsPerPage: Int = 1_000, followersPerFlush: Int = 16_384, scanCount: Int = 1_000) {
+    self.rowsPerPage = max(1, rowsPerPage)
+    self.followersPerFlush = max(1, followersPerFlush)
+    self.scanCount = max(1, scanCount)
+  }
+}
+
+/// The result of an import, a seed or a resharding.
+package struct AudienceSummary: Sendable, Equatable {
+  package var devices = 0
+  package var followers = 0
+  package var shards = 0
+  package var generation = 0
+  /// Members of the source that are no user ids; they were left out.
+  package var skipped = 0
+}
+
+/// A line of an import that was not written, or not all of it.
+package struct RefusedLine: Sendable, Equatable {
+  package let line: Int
+  package let reason: String
+
+  init(_ line: Int, _ reason: String) {
+    self.line = line
+    self.reason = reason
+  }
+}

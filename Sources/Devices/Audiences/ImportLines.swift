@@ -49,3 +49,10 @@ package struct ImportLines {
     return .text(Array(line.last == 0x0D ? line.dropLast() : line))
   }
 }
+
+/// A line of an import without its break.
+package enum ImportLine: Sendable, Equatable {
+  case text([UInt8])
+  /// Its bytes were not kept.
+  case tooLong
+}

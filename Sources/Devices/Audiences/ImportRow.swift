@@ -1,5 +1,3 @@
-import JSON
-import Keyspace
 import Text
 
 /// One line of an import: a user with profile, devices, follows and tags.

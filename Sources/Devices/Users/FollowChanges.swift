@@ -96,7 +96,8 @@ final class FollowChanges {
     try await sweep(stale)
     guard !placed.isEmpty else { return [] }
     var changes = placed
-    let written = try await send(changes.map { [verb.rawValue, $0.places[0], $0.user] })
+    let written = try await redis.answers(
+      to: changes.map { [verb.rawValue, $0.places[0], $0.user] })
     var sums: [ExactText: Int] = [:]
     var wrong: Set<Int> = []
     for index in changes.indices {
@@ -168,7 +169,7 @@ final class FollowChanges {
   }
 
   private func sweep(_ stale: [[String]]) async throws(DevicesError) {
-    if !stale.isEmpty { _ = try await send(stale) }
+    if !stale.isEmpty { _ = try await redis.answers(to: stale) }
   }
 
   /// Returns those whom somebody else changed at the same time.
@@ -177,15 +178,17 @@ final class FollowChanges {
   ) async throws(DevicesError) -> Set<Int> {
     let coming = changes.indices.filter { changes[$0].places.count > 1 }
     guard !coming.isEmpty else { return [] }
-    let written = try await send(
-      coming.map { [verb.rawValue, changes[$0].places[1], changes[$0].user] })
+    let written = try await redis.answers(
+      to:
+        coming.map { [verb.rawValue, changes[$0].places[1], changes[$0].user] })
     for (index, change) in coming.enumerated() {
       guard let error = written[index].error else { continue }
       refused.append(
         Refusal(index: changes[change].index, error: DevicesError(reply: error.message)))
     }
-    let found = try await send(
-      coming.map { ["SISMEMBER", changes[$0].places[0], changes[$0].user] })
+    let found = try await redis.answers(
+      to:
+        coming.map { ["SISMEMBER", changes[$0].places[0], changes[$0].user] })
     return Set(
       coming.indices.filter { (found[$0].integer == 1) != (verb == .follow) }.map { coming[$0] })
   }
@@ -205,16 +208,5 @@ final class FollowChanges {
           ])
       })
     return Set(streamers.indices.filter { answers[$0].integer == 0 }.map { streamers[$0] })
-  }
-
-  /// The replies to a large pipeline; an error of any but a key of another type is thrown.
-  private func send(_ commands: [[String]]) async throws(DevicesError) -> RedisReplies {
-    let replies = try await redis.replies(to: commands)
-    for index in 0..<replies.count {
-      if let error = replies[index].error, error.kind != .wrongType {
-        throw DevicesError(reply: error.message)
-      }
-    }
-    return replies
   }
 }

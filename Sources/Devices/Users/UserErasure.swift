@@ -104,19 +104,6 @@ package struct UserErasure {
   }
 }
 
-extension UserErasure {
-  /// A key of another type is passed over; what Redis refuses for another reason was not looked at.
-  private func answers(to commands: [[String]]) async throws(DevicesError) -> RedisReplies {
-    let replies = try await redis.replies(to: commands)
-    for index in 0..<replies.count {
-      if let error = replies[index].error, error.kind != .wrongType {
-        throw DevicesError(reply: error.message)
-      }
-    }
-    return replies
-  }
-}
-
 // MARK: - The user's own keys
 
 extension UserErasure {
@@ -153,7 +140,7 @@ extension UserErasure {
   ) async throws(DevicesError) -> Set<ExactText>? {
     let keys = keyspace.forgottenKeys(user: user)
     let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS"]
-    let replies = try await answers(to: zip(lengths, keys).map { [$0, $1] })
+    let replies = try await redis.answers(to: zip(lengths, keys).map { [$0, $1] })
     // A key of another type is one thing.
     let numbers = keys.indices.map { Int(replies[$0].integer ?? 1) }
     (counts.devices, counts.setAside, counts.profileFields) = (numbers[0], numbers[2], numbers[3])
@@ -161,7 +148,7 @@ extension UserErasure {
     counts.tokens = max(numbers[1], numbers[0] + numbers[2])
     guard counts.tokens <= LargeUserErasure.maximumAtOnce else { return nil }
     // A token may be of several topics.
-    let members = try await answers(
+    let members = try await redis.answers(
       to: [["SMEMBERS", keys[0]], ["HKEYS", keys[1]], ["HKEYS", keys[2]]])
     var tokens: Set<ExactText> = []
     for reply in [members[0], members[1], members[2]] {
@@ -215,7 +202,7 @@ extension UserErasure {
     let shards = zip(names, headings).compactMap { name, heading in
       (try? heading.get())?.places(of: user, following: name, lists)[0]
     }
-    let replies = try await answers(to: shards.map { ["SISMEMBER", $0, user] })
+    let replies = try await redis.answers(to: shards.map { ["SISMEMBER", $0, user] })
     return (
       shards.indices.count { replies[$0].integer == 1 },
       names.count - shards.count + shards.indices.count { replies[$0].error != nil }
@@ -264,7 +251,7 @@ extension UserErasure {
   private func leaveShards(
     _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
-    let replies = try await answers(to: keys.map { ["SISMEMBER", $0, user] })
+    let replies = try await redis.answers(to: keys.map { ["SISMEMBER", $0, user] })
     var dead: [String] = []
     for (index, key) in keys.enumerated() where replies[index].integer == 1 {
       let (name, lists): (String, Keyspace)
@@ -287,7 +274,7 @@ extension UserErasure {
       counts.leftovers += dead.count
       return
     }
-    let removed = try await answers(to: dead.map { ["SREM", $0, user] })
+    let removed = try await redis.answers(to: dead.map { ["SREM", $0, user] })
     counts.leftovers += dead.indices.count { removed[$0].integer == 1 }
   }
 
@@ -295,7 +282,7 @@ extension UserErasure {
     _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     let command = writes ? "HDEL" : "HEXISTS"
-    let replies = try await answers(to: keys.map { [command, $0, user] })
+    let replies = try await redis.answers(to: keys.map { [command, $0, user] })
     counts.traces += keys.indices.count { replies[$0].integer == 1 }
   }
 
@@ -305,7 +292,7 @@ extension UserErasure {
     _ owners: [String], _ moves: [String], _ user: String, _ writes: Bool,
     own: Set<ExactText>?, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
-    let replies = try await answers(
+    let replies = try await redis.answers(
       to: owners.map { ["GET", keyspace.tokenOwner(token: $0)] }
         + moves.map { ["HEXISTS", keyspace.tokenMoves(token: $0), ":" + user] })
     var found: [String] = []

@@ -1,4 +1,5 @@
 import Model
+import Text
 
 /// The push of one recipient: for `fanfare render` and for authors of templates.
 package struct RenderPreview: Sendable, Equatable {
@@ -100,5 +101,21 @@ extension Template {
     payloads.contains { payload in
       payload.platform == platform && payload.variants.contains { $0.contains(.shortenedBegin) }
     }
+  }
+}
+
+/// An event that is made up, to show templates with.
+package enum SampleEvent {
+  /// Its document, which names no template and no time of expiry.
+  /// - Parameter occurredAt: RFC 3339.
+  package static func document(
+    app: String = "com.example.live", occurredAt: String = "2026-01-01T20:00:00Z"
+  ) -> [UInt8] {
+    let text = """
+      {"id": "sample", "app": \(JSONString.quoted(app)), "streamer": {"id": "s42", "name": "Aiko"},
+        "stream": {"id": "b-991", "title": "Speedrun night", "category": "Games"},
+        "occurred_at": \(JSONString.quoted(occurredAt))}
+      """
+    return Array(text.utf8)
   }
 }

@@ -29,6 +29,17 @@ package enum Figures {
 
   private static let powersOfTen = (0...9).map { (0..<$0).reduce(1) { product, _ in product * 10 } }
 
+  /// `9 s`, `14 min`, `3 h`, `2 d`: rounded down.
+  package static func age(milliseconds: Int64) -> String {
+    let seconds = max(0, milliseconds) / 1000
+    return switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7200: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3600) h"
+    default: "\(seconds / 86_400) d"
+    }
+  }
+
   /// `95 s` → `1:35`, `3,700 s` → `1:01:40`
   package static func clock(seconds: Int) -> String {
     let seconds = max(0, seconds)

@@ -23,31 +23,23 @@ package final class FullScreen: Sendable {
   /// Where keys come from; the owner of it is whoever opened it.
   package let input: Int32
   private let output: Int32
-  private let before: termios
+  private let mode: RawMode
   private let state = ThreadLock(State())
 
   /// Changes nothing yet. Nil where one of the two is no terminal.
   package init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
-    var settings = termios()
-    guard TerminalDevice.isTerminal(output), tcgetattr(input, &settings) == 0 else { return nil }
+    guard TerminalDevice.isTerminal(output), let mode = RawMode(input) else { return nil }
     self.input = input
     self.output = output
-    before = settings
+    self.mode = mode
   }
 
   deinit { leave() }
 
   package func enter() {
     state.withLock { state in
-      var settings = before
-      // Control characters come as keys: Ctrl-C and Ctrl-Z restore the terminal first.
-      settings.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
-      settings.c_iflag &= ~tcflag_t(IXON)
-      withUnsafeMutableBytes(of: &settings.c_cc) {
-        $0[Int(VMIN)] = 0
-        $0[Int(VTIME)] = 0
-      }
-      tcsetattr(input, TCSADRAIN, &settings)
+      // Ctrl-C and Ctrl-Z come as keys: they restore the terminal first.
+      mode.enter(keepsSignals: false)
       send(Self.enterSequence)
       state.isEntered = true
     }
@@ -60,8 +52,7 @@ package final class FullScreen: Sendable {
       guard state.isEntered else { return }
       state.isEntered = false
       send(Self.leaveSequence)
-      var settings = before
-      tcsetattr(input, TCSADRAIN, &settings)
+      mode.leave()
     }
   }
 
@@ -81,10 +72,7 @@ package final class FullScreen: Sendable {
 
   /// Cells per line and lines; 80 and 24 where the terminal does not say.
   package var size: (columns: Int, rows: Int) {
-    var size = winsize()
-    guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
-      return (80, 24)
-    }
+    guard let size = TerminalDevice.size(of: output), size.ws_row > 0 else { return (80, 24) }
     return (Int(size.ws_col), Int(size.ws_row))
   }
 

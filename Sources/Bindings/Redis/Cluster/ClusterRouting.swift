@@ -158,7 +158,7 @@ struct ClusterRouting {
       giveUp(part, fates)
       return actions
     }
-    actions += again(part, fates, map, anyone)
+    actions += again(part, fates)
     return actions
   }
 
@@ -175,9 +175,7 @@ struct ClusterRouting {
     }
   }
 
-  private mutating func again(
-    _ part: Part, _ fates: [Int: Fate], _ map: ClusterMap, _ anyone: Endpoint
-  ) -> [Action] {
+  private mutating func again(_ part: Part, _ fates: [Int: Fate]) -> [Action] {
     var groups: [(fate: Fate, commands: [Int])] = []
     for command in part.commands {
       guard let fate = fates[leader(command)] else { continue }

@@ -1,5 +1,14 @@
 import Model
 
+/// The state of a fan-out in one word, as whoever watches it is shown it.
+package enum LiveState: String, Sendable, CaseIterable {
+  case running, paused, scheduled, incomplete, done, expired, cancelled, unknown
+  /// A limit of its own holds up its pushes.
+  case limited
+  /// All that is left of it are pushes that wait for another try.
+  case waiting
+}
+
 /// How far a fan-out has come, for whoever watches it.
 extension FanOutStatus {
   /// Nothing more is to come of it. What is incomplete and paused has stragglers that are read when
@@ -19,6 +28,23 @@ extension FanOutStatus {
     case (.done, .cancelled?): Halt.cancelled.rawValue
     case (let state, _): state.rawValue
     }
+  }
+
+  /// - Parameters:
+  ///   - event: its id.
+  ///   - rate: pushes a second that got an outcome; nil: not known.
+  ///   - limits: those that hold up pushes, in the workers' words.
+  package func liveState(of event: String, rate: Double?, limits: [String]) -> LiveState {
+    let state = LiveState(rawValue: word) ?? .unknown
+    guard state == .running else { return state }
+    if Self.limit(of: event, among: limits) != nil { return .limited }
+    let isWaiting = rate == 0 || segments > 0 && settled >= segments
+    return waiting > 0 && isWaiting ? .waiting : .running
+  }
+
+  /// The event's own, as `PushLimit` calls itself.
+  package static func limit(of event: String, among limits: [String]) -> String? {
+    limits.first { $0.hasPrefix("event \(event): ") }
   }
 
   /// Pushes with an outcome, and about how many there will be: of the segments that are settled

@@ -1,3 +1,4 @@
+import Keyspace
 import Model
 import Redis
 
@@ -53,5 +54,57 @@ extension RecordStage {
     }
     try await handOver(event.id, now: now)
     return reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil
+  }
+}
+
+/// The part that is lost with a record in the dead letters.
+package enum DeadPart: Sendable {
+  case segment(Segment)
+  /// The segments that the event's own record has not brought to Kafka.
+  case event
+  /// The same, of the record that was to bring more of them there.
+  case plan
+
+  /// Name and number of segments, as the script takes them.
+  var arguments: ScriptArguments {
+    switch self {
+    case .segment(let segment): ["segment": segment.id, "segments": String(segment.planned)]
+    case .event: ["segment": "event", "segments": "0"]
+    case .plan: ["segment": "plan", "segments": "0"]
+    }
+  }
+}
+
+/// The script that counts what was sent of a segment that does not settle.
+enum PartScript {
+  static let part = RedisScript(
+    RecordScripts.event
+      + [
+        PackageResources.verdict_counts_lua, PackageResources.notes_lua, PackageResources.part_lua,
+      ])
+}
+
+extension RecordStage {
+  /// Counts what became of the pushes of a segment that cannot be sent to its end: its record goes
+  /// to the dead letters. The segment stays open: whoever sends the letter in again sends, and
+  /// counts, all of it. Safe to repeat.
+  package func countPart(
+    of segment: Segment, _ tally: SegmentTally, owner: String, now: Int64
+  ) async throws(RecordError) {
+    let counters = Self.counters(of: tally)
+    let arguments: ScriptArguments = [
+      "segment": segment.id, "owner": owner,
+      "receipt_seconds": String(Keyspace.receiptLifetimeSeconds),
+      "counters": String(counters.count),
+    ]
+    let notes = notes(of: tally, segment)
+    let reply = try await run(
+      PartScript.part, segment.event, keys: notes.keys, now: now,
+      arguments: arguments + Self.removals(of: tally) + notes.arguments,
+      list: counters.flatMap { [$0.0, String($0.1)] } + notes.list)
+    guard reply[0].text == "counted" else {
+      throw .unexpected(reply.kind, from: "the script that counts a part of a segment")
+    }
+    try await handOver(segment.event.id, now: now)
   }
 }

@@ -94,10 +94,7 @@ extension Template {
       guard event.value(of: variable.path).isEmpty else { continue }
       fields[variable.path] = variable.sample
     }
-    return Event(
-      id: event.id, app: event.app, streamer: event.streamer, stream: event.stream,
-      template: event.template, occurredAt: event.occurredAt, expiresAt: event.expiresAt,
-      fields: fields, document: event.document)
+    return event.shown(with: fields)
   }
 
   /// The same of a profile, but for the locale.
