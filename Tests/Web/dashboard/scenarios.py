@@ -247,6 +247,16 @@ def the_texts_of_others_are_texts(browser, mock):
     watch.check()
 
 
+def the_objects_of_others_are_texts(browser, mock):
+    mock.find("live-done")["title"] = {
+        "tag": "img", "key": None, "attributes": {"src": "x", "alt": "made"}, "children": []}
+    page = opened(browser, mock)
+    watch = Watch(page, mock.url)
+    wait_for(page.get_by_role("link", name='{"tag":"img"')).to_be_visible()
+    expect(page.locator("main img").count() == 0, "an object became an element")
+    watch.check()
+
+
 def the_user_has_no_token(browser, mock):
     page = opened(browser, mock, "#/user")
     page.get_by_label("User").fill("u/1 ü")
