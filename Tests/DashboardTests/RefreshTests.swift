@@ -99,6 +99,23 @@ import Testing
     }
   }
 
+  /// A page takes its clock from the state: an old time would make everything look fresh.
+  @Test func aNewcomerToAStillViewGetsTheTimeOfNow() async throws {
+    try await DashboardHarness.run { harness in
+      try await harness.enter("e1", ["state": "done"])
+      let view = DashboardView.fanOuts(limit: 100)
+      let first = try await harness.open(view)
+      // The refresh after which the first viewer has all that there is.
+      for _ in 0..<2 { _ = try await harness.look(at: view) }
+      harness.pass(60_000)
+      let second = try await harness.open(view)
+      let state = try await harness.next(of: second)
+      #expect(state.number("now_ms") == harness.now)
+      #expect(state.rows("fanouts").count == 1)
+      for stream in [first, second] { stream.over() }
+    }
+  }
+
   @Test func aFanOutThatIsForgottenEndsItsStream() async throws {
     try await DashboardHarness.run { harness in
       try await harness.enter("e1", ["state": "done"])
