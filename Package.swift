@@ -421,9 +421,9 @@ let testTargets: [Target] = [
   tests(
     "APITests",
     [
-      "API", "Assembly", "Checkout", "Devices", "EventLoop", "Fixtures", "HTTPServer", "Ingest",
-      "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis", "ServerProcesses", "Telemetry",
-      "Traces",
+      "API", "Assembly", "Checkout", "DeadLetters", "Devices", "EventLoop", "Fixtures",
+      "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis",
+      "ServerProcesses", "Telemetry", "Traces",
     ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),

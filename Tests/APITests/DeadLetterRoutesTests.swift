@@ -1,3 +1,4 @@
+import DeadLetters
 import Ingest
 import JSON
 import Kafka
@@ -57,6 +58,17 @@ import Testing
       #expect(try bed.ask("GET", "/v1/dead-letters?since_ms=x").status == 422)
       #expect(try bed.ask("GET", "/v1/dead-letters?event=").status == 422)
       #expect(try bed.ask("GET", "/v1/dead-letters?shape=round").status == 400)
+    }
+  }
+
+  /// Here no search may run: all of them go the way that is bounded.
+  @Test func searchesWaitForTheirTurnAndTooManyAreRefused() async throws {
+    try await APIBed.run({ $0.letterFinder = LetterFinder(atOnce: 0, maximumWaiting: 0) }) { bed in
+      try await Self.write(to: bed)
+      let refused = try bed.ask("GET", "/v1/dead-letters?text=line")
+      #expect(refused.status == 503 && refused.problem == "unavailable", "\(refused.detail)")
+      #expect(refused.head.contains("\r\nRetry-After: 1\r\n"))
+      #expect(try bed.ask("GET", "/v1/dead-letters/0:0").status == 200)
     }
   }
 

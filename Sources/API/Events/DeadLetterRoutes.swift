@@ -10,6 +10,7 @@ import Text
 final class DeadLetterRoutes {
   private let desk: DeadLetterDesk
   private let marks: LetterMarks
+  private let finder: LetterFinder
   private let judge: LetterJudge
   private let acts: LetterActs
   private let options: APIOptions
@@ -25,6 +26,7 @@ final class DeadLetterRoutes {
     self.loop = loop
     desk = shared.deadLetters
     marks = LetterMarks(redis: redis, keyspace: options.keyspace)
+    finder = options.letterFinder
     judge = LetterJudge(options.ingest, templateProblem: options.templateProblem)
     let writer = shared.events
     acts = LetterActs(desk.topic, judge: judge, marks: marks, now: options.wallClock) {
@@ -77,8 +79,14 @@ final class DeadLetterRoutes {
     } catch {
       throw Problem(error)
     }
+    let known: [LetterID: LetterMark]
+    do throws(RedisError) {
+      known = try await marks.marks(of: scan.letters)
+    } catch {
+      throw Problem(error)
+    }
     do throws(DeadLettersError) {
-      return try await LetterSearch(scan, filter, marks: marks)
+      return try await finder.find(filter, in: scan, marks: known)
     } catch {
       throw Problem(error)
     }
@@ -299,6 +307,7 @@ extension Problem {
     switch error {
     case .kafka(let error): self.init(error)
     case .redis(let error): self.init(error)
+    case .busy: self.init(.unavailable, error.description, headers: ["Retry-After": "1"])
     }
   }
 }
