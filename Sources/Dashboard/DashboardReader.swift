@@ -119,13 +119,15 @@ final class DashboardReader {
     let limits = limits
     let views = fanOuts.all.compactMap { known in
       known.status.map {
-        FanOutView(event: known.event, status: $0, rate: known.rate, limits: limits, now: now)
+        FanOutView(
+          event: known.event, title: known.title, status: $0, rate: known.rate, limits: limits,
+          now: now)
       }
     }
     let oldest = views.filter(\.isUnsent).map { now - Int64($0.status.startedAt) }.max()
     let rows = FanOutView.ordered(views).prefix(limit)
     return [
-      ("fanouts", .array(rows.map { .object(JSONObject($0.members())) })),
+      ("fanouts", .array(rows.map { .object(JSONObject($0.members)) })),
       ("oldest_unsent_ms", JSONValue(optional: oldest)),
       ("window", .string(FanOutCache.window)),
     ]
