@@ -488,10 +488,10 @@ let testTargets: [Target] = [
     "AssemblyTests",
     [
       "APNs",
-      "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCM", "FCMSimulator",
-      "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
+      "API", "Assembly", "Checkout", "Dashboard", "Deliver", "EventLoop", "Expand", "FCM",
+      "FCMSimulator", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
-      "Subscriptions", "Telemetry", "Text", "TLS", "Transport", "WebPushSimulator",
+      "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Transport", "WebPushSimulator",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
   tests("TerminalTests", ["Fixtures", "Terminal", "Threads"]),
