@@ -83,6 +83,17 @@ const obstacles = (data, now, config) => table("Obstacles", obstacleColumns,
       runbook(each.runbook, config) ?? ""],
   })), "Nothing keeps pushes from being sent.");
 
+const shareColumns = [{ text: "Obstacle" }, { text: "Share of the workers' time", end: true }];
+
+/** How much of the last minute each class of obstacles stood before workers. */
+const shares = (data) => (data.obstacle_shares ?? []).length === 0 ? null : [
+  table("Share of time by obstacle", shareColumns, data.obstacle_shares.map((each) => ({
+    key: each.obstacle, cells: [each.obstacle, `${number(each.percent)} %`],
+  })), ""),
+  h("p", { class: "quiet" }, `Window: the last ${number(data.obstacle_window_s)} s that somebody `
+    + "watched, by the workers' heartbeats, which come every 10 s."),
+];
+
 const day = (stats) => facts(Object.entries(stats.day ?? {})
   .sort(([one], [other]) => one.localeCompare(other))
   .map(([name, value]) => [name.replaceAll("_", " "), number(value)]));
@@ -112,7 +123,7 @@ export const health = {
         ["Records lost to retention", isNumber(data.records_lost) ? number(data.records_lost)
           : unknown("not counted here")],
       ]),
-      h("h2", {}, "Obstacles"), obstacles(data, now, config),
+      h("h2", {}, "Obstacles"), obstacles(data, now, config), shares(data),
       h("h2", {}, "Workers"),
       table("Workers", workerColumns, workers.map((each) => worker(each, now)),
         "No worker has written to Redis: is one running, with the same redis.prefix?"),

@@ -152,6 +152,9 @@ def health(alerts):
             {"text": "production com.example.live: InvalidProviderToken",
              "since_ms": now - 400_000,
              "runbook": "docs/operations.md#credentials-that-apple-refuses"}],
+        "obstacle_shares": [{"obstacle": "production: credentials", "percent": 83},
+                            {"obstacle": "Redis", "percent": 12}],
+        "obstacle_window_s": 60,
         "records_lost": 0,
         "credentials": [{"name": "com.example.live", "age_seconds": 2_100}],
         "alerts": alerts}
