@@ -87,6 +87,7 @@ const shareColumns = [{ text: "Obstacle" }, { text: "Share of the workers' time"
 
 /** How much of the last minute each class of obstacles stood before workers. */
 const shares = (data) => (data.obstacle_shares ?? []).length === 0 ? null : [
+  h("h3", {}, "Share of time"),
   table("Share of time by obstacle", shareColumns, data.obstacle_shares.map((each) => ({
     key: each.obstacle, cells: [each.obstacle, `${number(each.percent)} %`],
   })), ""),
