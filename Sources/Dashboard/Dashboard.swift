@@ -117,7 +117,11 @@ package actor Dashboard {
     watch.streams[number] = stream
     // Others may have been shown more since, and the last change may be old: its time is now.
     var first = state
-    if case .state(let current)? = answer(to: view) { first = current }
+    if case .state(let current)? = answer(to: view) {
+      first = current
+      // The next refresh need not send the same again.
+      if watch.body.isEmpty { watch.body = timeless(view) }
+    }
     stream.send(ServerSentEvents.state(first))
     watches[view] = watch
     refreshSoon()

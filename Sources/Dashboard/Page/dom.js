@@ -2,7 +2,7 @@
 // description and changes only what differs, so that focus, scroll and typed text stay.
 
 const DESCRIPTION = Symbol("description");
-// Data of the server is JSON, which has no symbols: it can be text, and never an element.
+// JSON has no symbols: data of the server never becomes an element.
 const ELEMENT = Symbol("element");
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -20,7 +20,6 @@ export function h(tag, attributes, ...children) {
     [ELEMENT]: true, tag, key, attributes: rest, children: children.flat(Infinity).map(child) };
 }
 
-/** Whether a value is a description that `h` has made. */
 export const isElement = (value) => value?.[ELEMENT] === true;
 
 function child(value) {

@@ -8,10 +8,6 @@ import {
 // A worker writes every few seconds; older than this it is dead or cut off.
 const DEAD_MS = 15_000;
 
-const list = (value) => (Array.isArray(value) ? value.join(", ")
-  : value && typeof value === "object"
-    ? Object.entries(value).map(([name, each]) => `${name}: ${each}`).join(", ") : value);
-
 const workerColumns = [
   { text: "Worker", phone: "wide" }, { text: "State" }, { text: "Waits for" },
   { text: "Lag", end: true },
@@ -21,18 +17,17 @@ const workerColumns = [
 function worker(each, now) {
   const age = isNumber(each.beat_ms) ? now - each.beat_ms : null;
   const isDead = age !== null && age > DEAD_MS;
-  const limits = list(each.limits);
-  const partitions = Array.isArray(each.partitions) ? each.partitions.length : each.partitions;
   return {
     key: each.id,
     cells: [
       h("div", {}, h("strong", {}, each.id), h("small", {}, each.version ?? "")),
       h("div", {}, chip(isDead ? "incomplete" : each.ready ? "done" : "waiting",
         isDead ? "no sign" : each.ready ? "ready" : "not ready"),
-      isNumber(partitions) ? h("small", {}, `${number(partitions)} partitions`) : null),
-      h("div", {}, list(each.waits_for) || "nothing",
-        list(each.held_routes) ? h("small", {}, "slow: ", list(each.held_routes)) : null,
-        limits ? h("small", {}, "limits: ", limits) : null),
+      isNumber(each.partitions)
+        ? h("small", {}, `${number(each.partitions)} partitions`) : null),
+      h("div", {}, each.waits_for || "nothing",
+        each.held_routes ? h("small", {}, "held: ", each.held_routes) : null,
+        each.limits ? h("small", {}, "limits: ", each.limits) : null),
       number(each.lag), number(each.records_in_flight), number(each.streams),
       number(each.connections), bytes(each.rss_bytes),
       h("div", {}, age === null ? unknown("none") : `${span(age)} ago`,
@@ -83,17 +78,13 @@ const obstacles = (data, now, config) => table("Obstacles", obstacleColumns,
       runbook(each.runbook, config) ?? ""],
   })), "Nothing keeps pushes from being sent.");
 
-const shareColumns = [{ text: "Obstacle" }, { text: "Share of the workers' time", end: true }];
+const shareColumns = [{ text: "Obstacle" }, { text: "Workers' time", end: true }];
 
-/** How much of the last minute each class of obstacles stood before workers. */
-const shares = (data) => (data.obstacle_shares ?? []).length === 0 ? null : [
-  h("h3", {}, "Share of time"),
-  table("Share of time by obstacle", shareColumns, data.obstacle_shares.map((each) => ({
-    key: each.obstacle, cells: [each.obstacle, `${number(each.percent)} %`],
-  })), ""),
-  h("p", { class: "quiet" }, `Window: the last ${number(data.obstacle_window_s)} s that somebody `
-    + "watched, by the workers' heartbeats, which come every 10 s."),
-];
+const shares = (data) => data.obstacle_shares?.length > 0 ? [
+  h("h3", {}, `Share of the last ${number(data.obstacle_window_s)} s watched`),
+  table("Share of time", shareColumns, data.obstacle_shares.map((each) => ({
+    key: each.obstacle, cells: [each.obstacle, `${number(each.percent)} %`] })), ""),
+] : null;
 
 const day = (stats) => facts(Object.entries(stats.day ?? {})
   .sort(([one], [other]) => one.localeCompare(other))

@@ -375,9 +375,9 @@ def the_alerts_stand_above_every_view(browser, mock):
 
 def the_obstacles_have_their_share_of_time(browser, mock):
     page = opened(browser, mock, "#/health")
-    shares = page.get_by_role("table", name="Share of time by obstacle")
+    shares = page.get_by_role("table", name="Share of time")
     wait_for(shares.get_by_role("row", name="production: credentials")).to_contain_text("83 %")
-    wait_for(page.locator("main")).to_contain_text("Window: the last 60 s that somebody watched")
+    wait_for(page.locator("main")).to_contain_text("Share of the last 60 s watched")
 
 
 def the_event_that_nobody_knows_is_said(browser, mock):
