@@ -422,9 +422,9 @@ let testTargets: [Target] = [
   tests(
     "APITests",
     [
-      "API", "Assembly", "Checkout", "Devices", "EventLoop", "Fixtures", "HTTPServer", "Ingest",
-      "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis", "ServerProcesses", "Telemetry",
-      "Traces",
+      "API", "Assembly", "Checkout", "DeadLetters", "Devices", "EventLoop", "Fixtures",
+      "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis",
+      "ServerProcesses", "Telemetry", "Traces",
     ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),
@@ -489,10 +489,11 @@ let testTargets: [Target] = [
     "AssemblyTests",
     [
       "APNs",
-      "API", "Assembly", "Checkout", "Deliver", "EventLoop", "Expand", "FCM", "FCMSimulator",
-      "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
+      "API", "Assembly", "Checkout", "Dashboard", "Deliver", "EventLoop", "Expand", "FCM",
+      "FCMSimulator", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
-      "Settings", "Subscriptions", "Telemetry", "Text", "TLS", "Transport", "WebPushSimulator",
+      "Settings", "Subscriptions", "Telemetry", "Text", "Threads", "TLS", "Transport",
+      "WebPushSimulator",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
   tests("TerminalTests", ["Fixtures", "Terminal", "Threads"]),

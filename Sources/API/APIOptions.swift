@@ -1,4 +1,5 @@
 import Dashboard
+import DeadLetters
 import HTTPServer
 import Ingest
 import Kafka
@@ -29,6 +30,8 @@ package struct APIOptions: Sendable {
   /// Which browsers' subscriptions are taken.
   package var subscriptions = SubscriptionRules()
   package var imports = ImportOptions()
+  /// Searches of dead letters, of all threads together.
+  package var letterFinder = LetterFinder()
   /// How many threads answer. Each has its part of the connections, which is more than the imports
   /// that it may do at once: the API has fewer threads where there would not be enough for all.
   package var threads = 1

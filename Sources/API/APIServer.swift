@@ -53,6 +53,10 @@ package final class APIServer: Sendable {
   /// Of all threads together; each keeps half of its connections for requests, at least.
   static let maximumStreams = 64
 
+  static func streams(of options: APIOptions) -> Int {
+    min(maximumStreams, options.http.maximumConnections / 2)
+  }
+
   /// All together are given what one alone would be.
   private static func http(
     of index: Int, in count: Int, _ options: APIOptions
@@ -63,7 +67,7 @@ package final class APIServer: Sendable {
       APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes,
       DeadLetterRoutes.maximumBodyBytes(options.ingest))
     let connections = http.maximumConnections
-    http.maximumStreams = max(1, min(maximumStreams, connections / 2) / count)
+    http.maximumStreams = max(1, streams(of: options) / count)
     guard count > 1 else { return http }
     http.maximumConnections = connections / count + (index < connections % count ? 1 : 0)
     http.maximumBodiesBytes = http.maximumBodiesBytes.map { $0 / count }

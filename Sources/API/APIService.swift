@@ -66,7 +66,8 @@ package actor APIService {
     let traces = TraceRoutes(
       record: record, reader: TraceReader(redis: redis, options: options.trace), now: now)
     let live = DashboardRoutes(
-      dashboard: shared.dashboard, registry: registry, redis: redis, keyspace: options.keyspace)
+      dashboard: shared.dashboard, registry: registry, redis: redis, keyspace: options.keyspace,
+      streams: options.needsKey ? shared.streamLimit : nil)
     let devices = DeviceRoutes(registry: registry, rules: options.subscriptions, now: now)
     let deadLetters = DeadLetterRoutes(options, shared, redis: redis, loop: loop)
     documented =

@@ -17,6 +17,7 @@ package struct APISharedState: Sendable {
   let news: TokenNewsDoor?
   let deadLetters: DeadLetterDesk
   let importLimit: ImportLimit
+  let streamLimit: StreamLimit
   package let dashboard: Dashboard
   private let isReadOnly: Bool
   /// Request rates of keys, by name.
@@ -33,6 +34,7 @@ package struct APISharedState: Sendable {
     events = KafkaWriter(options, topic: options.ingest.eventsTopic, loop: loop)
     deadLetters = DeadLetterDesk(options, loop: loop)
     importLimit = ImportLimit(options.imports.atOnce)
+    streamLimit = StreamLimit(maximum: APIServer.streams(of: options))
     dashboard = Dashboard(Self.dashboardOptions(options))
     isReadOnly = options.isReadOnly
     news = options.ingest.tokensTopic.map { TokenNewsDoor(options, topic: $0, loop: loop) }

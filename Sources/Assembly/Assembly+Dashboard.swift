@@ -46,9 +46,15 @@ extension Assembly {
   /// The templates of the directory as readers would see them, as its files are when they are
   /// asked for.
   static func templateSamples(_ settings: Settings) -> TemplateSamples {
+    templateSamples(settings, CompiledTemplates(directory: settings.templates.directory))
+  }
+
+  static func templateSamples(
+    _ settings: Settings, _ compiled: CompiledTemplates
+  ) -> TemplateSamples {
     let ingest = ingestOptions(settings)
     return TemplateSamples { occasion in
-      let (templates, problems) = templatesAndProblems(settings)
+      let (templates, problems) = compiled.current
       let document = occasion.document ?? SampleEvent.document()
       let event = try? IngestStage(options: ingest).event(document: document)
       var samples: [TemplateSample] = []

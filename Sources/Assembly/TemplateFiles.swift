@@ -101,6 +101,38 @@ package final class TemplateFiles: Sendable {
   }
 }
 
+/// The templates of a directory with their mistakes, as the files are when they are asked for.
+/// Compiles them when a file has changed, and not again before.
+final class CompiledTemplates: Sendable {
+  typealias Found = (templates: [Template], problems: [SettingsFinding])
+
+  private let directory: String
+  private let compile: @Sendable (_ directory: String) -> Found
+  private let known = ThreadLock<(marks: [FileMark], found: Found)?>(nil)
+
+  init(
+    directory: String,
+    compile: @escaping @Sendable (_ directory: String) -> Found = {
+      Assembly.templatesAndProblems(in: $0)
+    }
+  ) {
+    self.directory = directory
+    self.compile = compile
+  }
+
+  /// Reads the files; blocks for as long as that takes, and others who ask meanwhile.
+  var current: Found {
+    known.withLock { known in
+      // Before the files: a change in between is found by the next look.
+      let marks = FileMark.all(in: directory)
+      if let known, known.marks == marks { return known.found }
+      let found = compile(directory)
+      known = (marks, found)
+      return found
+    }
+  }
+}
+
 /// A template's file and a hash of its bytes, or of why it cannot be read.
 private struct FileMark: Equatable {
   /// Of the template.

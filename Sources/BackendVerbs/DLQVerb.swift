@@ -250,6 +250,7 @@ extension CommandFailure {
   init(_ error: DeadLettersError) {
     switch error {
     case .redis(let error): self.init(error)
+    case .busy: self.init(.unavailable, error.description)
     case .kafka(let error):
       let code: ExitCode =
         switch error.code {

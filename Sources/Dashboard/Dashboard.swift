@@ -52,7 +52,6 @@ package actor Dashboard {
   private struct Watch {
     var streams: [Int: HTTPStateStream] = [:]
     var body: [UInt8] = []
-    var event: [UInt8] = []
   }
 
   package init(_ options: DashboardOptions) { self.options = options }
@@ -98,11 +97,16 @@ package actor Dashboard {
   }
 
   /// A stream of a view's states, as server-sent events.
-  /// - Parameter state: what `look` has brought, which is sent first.
-  package func open(_ view: DashboardView, from state: [UInt8]) -> HTTPStateStream {
+  /// - Parameters:
+  ///   - state: what `look` has brought: it is sent first where nothing can be read now.
+  ///   - whenOver: called once, from any thread, when nobody reads the stream any more.
+  package func open(
+    _ view: DashboardView, from state: [UInt8], whenOver: @escaping @Sendable () -> Void = {}
+  ) -> HTTPStateStream {
     lastStream += 1
     let number = lastStream
     let stream = HTTPStateStream(ServerSentEvents.options) { [loop] in
+      whenOver()
       loop.execute { [weak self] in self?.assumeIsolated { $0.left(number, view) } }
     }
     guard !isClosed else {
@@ -111,8 +115,14 @@ package actor Dashboard {
     }
     var watch = watches[view] ?? Watch()
     watch.streams[number] = stream
-    // Another one may have been shown more since.
-    stream.send(watch.event.isEmpty ? ServerSentEvents.state(state) : watch.event)
+    // Others may have been shown more since, and the last change may be old: its time is now.
+    var first = state
+    if case .state(let current)? = answer(to: view) {
+      first = current
+      // The next refresh need not send the same again.
+      if watch.body.isEmpty { watch.body = timeless(view) }
+    }
+    stream.send(ServerSentEvents.state(first))
     watches[view] = watch
     refreshSoon()
     return stream
@@ -184,9 +194,9 @@ package actor Dashboard {
       let body = timeless(view)
       guard body != watch.body else { return }
       watch.body = body
-      watch.event = ServerSentEvents.state(state)
       watches[view] = watch
-      for stream in watch.streams.values { stream.send(watch.event) }
+      let event = ServerSentEvents.state(state)
+      for stream in watch.streams.values { stream.send(event) }
     // It was forgotten meanwhile: who comes back is told so.
     case .unknown: for stream in watch.streams.values { stream.end() }
     case .unreadable: break

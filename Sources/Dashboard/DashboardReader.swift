@@ -21,6 +21,7 @@ final class DashboardReader {
   private var samples: [TemplateSample]?
   private var samplesAt: Int64 = .min
   private var alerts: [Alert] = []
+  private var shares = ObstacleShares()
   /// Since when something is wrong, by its name; of ours, and of obstacles.
   private var since: [ExactText: Int64] = [:]
   /// When Redis was read last, in ms since 1970; nil: never.
@@ -89,6 +90,9 @@ final class DashboardReader {
     var next: [ExactText: Int64] = [:]
     for name in names { next[name] = since[name] ?? now }
     since = next
+    guard trouble == nil else { return }
+    let living = health.health.workers.filter { now - $0.beatAt <= Alert.deadAfter }
+    shares.add(living.map { ObstacleShares.classes(of: $0) }, at: now)
   }
 
   // MARK: views
@@ -108,8 +112,8 @@ final class DashboardReader {
       ).members
     case .health:
       return HealthView(
-        health: health.health, alerts: alerts, since: { [since] in since[ExactText($0)] ?? now },
-        now: now
+        health: health.health, alerts: alerts, shares: shares,
+        since: { [since] in since[ExactText($0)] ?? now }, now: now
       ).members
     case .templates: return [("templates", TemplateView.json(samples))]
     }
@@ -119,13 +123,15 @@ final class DashboardReader {
     let limits = limits
     let views = fanOuts.all.compactMap { known in
       known.status.map {
-        FanOutView(event: known.event, status: $0, rate: known.rate, limits: limits, now: now)
+        FanOutView(
+          event: known.event, title: known.title, status: $0, rate: known.rate, limits: limits,
+          now: now)
       }
     }
     let oldest = views.filter(\.isUnsent).map { now - Int64($0.status.startedAt) }.max()
     let rows = FanOutView.ordered(views).prefix(limit)
     return [
-      ("fanouts", .array(rows.map { .object(JSONObject($0.members())) })),
+      ("fanouts", .array(rows.map { .object(JSONObject($0.members)) })),
       ("oldest_unsent_ms", JSONValue(optional: oldest)),
       ("window", .string(FanOutCache.window)),
     ]

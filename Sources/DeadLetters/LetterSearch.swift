@@ -30,6 +30,11 @@ package struct LetterSearch: Sendable {
     } catch {
       throw .redis(error)
     }
+    self.init(scan, filter, known)
+  }
+
+  /// - Parameter known: what was done to letters; the others are new.
+  init(_ scan: LetterScan, _ filter: LetterFilter, _ known: [LetterID: LetterMark]) {
     rows = scan.letters.compactMap { letter in
       let mark = known[letter.id] ?? .new
       return filter.matches(letter, state: mark.state) ? Row(letter: letter, mark: mark) : nil

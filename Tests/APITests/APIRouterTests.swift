@@ -9,6 +9,11 @@ import Testing
     APIRoute("DELETE", "/v1/users/{user}/devices/{token}", .appServer) { _ in .noContent },
   ])
 
+  private let letters = APIRouter([
+    APIRoute("GET", "/v1/dead-letters/{letter}", .readOnly) { _ in .noContent },
+    APIRoute("POST", "/v1/dead-letters/replay", .admin) { _ in .noContent },
+  ])
+
   private func found(_ method: String, _ segments: [String]) -> String {
     switch router.match(method, segments) {
     case .route(let route, let names):
@@ -30,6 +35,20 @@ import Testing
 
   @Test func anotherMethodIsToldWhichThereAre() {
     #expect(found("PATCH", ["v1", "users", "u", "devices", "00"]) == "DELETE,PUT")
+  }
+
+  @Test func aPathThatIsSpelledOutIsNoValueOfAPlaceholder() {
+    let path = ["v1", "dead-letters", "replay"]
+    guard case .route(let route, _) = letters.match("POST", path) else {
+      Issue.record("there is no such route")
+      return
+    }
+    #expect(route.pattern == "/v1/dead-letters/replay")
+    guard case .methods(let methods) = letters.match("GET", path) else {
+      Issue.record("it is taken for a letter")
+      return
+    }
+    #expect(methods == ["POST"])
   }
 
   @Test(arguments: [

@@ -13,11 +13,13 @@ import Testing
       "HSET", "ff:{e:\(event)}", "state", "running", "segments", "2", "template", "go-live")
   }
 
-  private static func stream(_ bed: APIBed, _ target: String) throws -> RawClient {
+  private static func stream(
+    _ bed: APIBed, _ target: String, as scope: APIScope = .readOnly
+  ) throws -> RawClient {
     let client = try RawClient(port: bed.port)
     client.send(
       "GET \(target) HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n"
-        + "Authorization: Bearer \(bed.key(.readOnly))\r\n\r\n")
+        + "Authorization: Bearer \(bed.key(scope))\r\n\r\n")
     return client
   }
 
@@ -85,6 +87,29 @@ import Testing
     }
     // The server has stopped.
     #expect(client?.readToEnd()?.contains("event: gone\ndata: {}\n\n") == true)
+  }
+
+  @Test func oneKeyKeepsNoOtherKeyFromWatching() async throws {
+    // As many connections as 64 streams need.
+    try await APIBed.run({ $0.http.maximumConnections = 128 }) { bed in
+      let view = "/v1/live/health"
+      func open(as scope: APIScope) throws -> (client: RawClient, isOpen: Bool) {
+        let client = try Self.stream(bed, view, as: scope)
+        let head = try #require(client.read(until: "\r\n\r\n"))
+        return (client, head.hasPrefix("HTTP/1.1 200 "))
+      }
+      var streams = try (0..<16).map { _ in try open(as: .readOnly) }
+      for stream in streams { #expect(stream.isOpen) }
+      let refused = try #require(try Self.stream(bed, view).read(until: "\"request_id\""))
+      #expect(refused.hasPrefix("HTTP/1.1 429 ") && refused.contains("\r\nRetry-After: 5\r\n"))
+      #expect(refused.contains("16 event streams of key-read-only are open"))
+      // Who does not stay may look all the same.
+      #expect(try bed.ask("GET", view, as: .readOnly).status == 200)
+      #expect(try open(as: .admin).isOpen)
+      // The server notices soon that the client has gone.
+      streams.removeLast()
+      while try !open(as: .readOnly).isOpen { await Task.yield() }
+    }
   }
 
   @Test func aPauseNamesTheKeyThatAskedForIt() async throws {

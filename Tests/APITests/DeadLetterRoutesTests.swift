@@ -1,3 +1,4 @@
+import DeadLetters
 import Ingest
 import JSON
 import Kafka
@@ -55,8 +56,23 @@ import Testing
       #expect(letter?["state_at_ms"] == .null && letter?["reason"] == "Redis holds another type")
       #expect(Self.names(try bed.ask("GET", "/v1/dead-letters?text=LINE")) == ["0:2"])
       #expect(try bed.ask("GET", "/v1/dead-letters?since_ms=x").status == 422)
+      // Characters are counted, as the description says.
+      let long = String(repeating: "%C3%A9", count: 256)
+      #expect(try bed.ask("GET", "/v1/dead-letters?text=\(long)")["matched"] == 0)
+      #expect(try bed.ask("GET", "/v1/dead-letters?text=\(long)a").status == 422)
       #expect(try bed.ask("GET", "/v1/dead-letters?event=").status == 422)
       #expect(try bed.ask("GET", "/v1/dead-letters?shape=round").status == 400)
+    }
+  }
+
+  /// Here no search may run: all of them go the way that is bounded.
+  @Test func searchesWaitForTheirTurnAndTooManyAreRefused() async throws {
+    try await APIBed.run({ $0.letterFinder = LetterFinder(atOnce: 0, maximumWaiting: 0) }) { bed in
+      try await Self.write(to: bed)
+      let refused = try bed.ask("GET", "/v1/dead-letters?text=line")
+      #expect(refused.status == 503 && refused.problem == "unavailable", "\(refused.detail)")
+      #expect(refused.head.contains("\r\nRetry-After: 1\r\n"))
+      #expect(try bed.ask("GET", "/v1/dead-letters/0:0").status == 200)
     }
   }
 
@@ -111,6 +127,11 @@ import Testing
       #expect(try drop(#"{"filter":{"state":"new"},"expected":4}"#).status == 422)
       #expect(try drop(#"{"filter":{"code":"not_json"}}"#).status == 422)
       #expect(try drop(#"{}"#).status == 422)
+      #expect(try drop(#"{"letters":["0:1"],"expected":"one","dry_run":true}"#).status == 422)
+      let reason = String(repeating: "é", count: 512)
+      let tried = #"{"letters":["0:1"],"dry_run":true,"reason":"\#(reason)"}"#
+      #expect(try drop(tried)["fits"] == 1)
+      #expect(try drop(tried.replacing("é\"", with: "éé\"")).status == 422)
       #expect(try drop(#"{"letters":["0:1"],"filter":{"code":"not_json"}}"#).status == 422)
       let wrong = try drop(#"{"filter":{"code":"not_json"},"expected":2}"#)
       #expect(wrong.status == 409 && wrong.detail.contains("matches 1 of"), "\(wrong.detail)")

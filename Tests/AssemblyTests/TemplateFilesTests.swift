@@ -1,9 +1,11 @@
+import Dashboard
 import Glibc
 import Pipeline
 import Processes
 import Render
 import Settings
 import Testing
+import Threads
 
 @testable import Assembly
 
@@ -63,6 +65,26 @@ import Testing
     try write("second")
     #expect(set(files.look(isSettled: true))?.changed == ["go-live"])
     #expect(files.look(isSettled: true) == nil)
+  }
+
+  /// The dashboard asks each time that somebody looks.
+  @Test func theDashboardsTemplatesAreCompiledOnceForEachChange() throws {
+    let count = ThreadLock(0)
+    let compiled = CompiledTemplates(directory: directory.path) { directory in
+      count.withLock { $0 += 1 }
+      return Assembly.templatesAndProblems(in: directory)
+    }
+    var settings = Settings.defaults
+    settings.templates.directory = directory.path
+    let samples = Assembly.templateSamples(settings, compiled)
+    func payload() -> String? {
+      samples.make(TemplateSamples.Occasion()).first?.texts.first?.payload
+    }
+    for _ in 0..<3 { #expect(payload()?.contains("first") == true) }
+    #expect(count.withLock { $0 } == 1)
+    try write("second")
+    for _ in 0..<3 { #expect(payload()?.contains("second") == true) }
+    #expect(count.withLock { $0 } == 2)
   }
 
   @Test func aMistakeKeepsTheWholeDirectoryOut() throws {

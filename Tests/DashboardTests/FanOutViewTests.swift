@@ -45,6 +45,33 @@ import Testing
     }
   }
 
+  @Test func theListHasTheTitlesOfEvents() async throws {
+    try await DashboardHarness.run { harness in
+      func keep(_ title: String, of event: String) async throws {
+        try await harness.write(
+          ["SET", harness.keyspace.document(event: event), #"{"stream":{"title":"\#(title)"}}"#])
+        try await harness.enter(event, ["state": "done"])
+      }
+      for number in 0..<23 { try await keep("Stream \(number)", of: "e\(number)") }
+      try await keep(String(repeating: "é", count: 101), of: "long")
+      try await harness.write(["SET", harness.keyspace.document(event: "odd"), "no JSON"])
+      try await harness.enter("odd", ["state": "done"])
+      func titles() async throws -> [String: String] {
+        var titles: [String: String] = [:]
+        for row in try await harness.look(at: .fanOuts(limit: 100)).rows("fanouts") {
+          titles[row.text("event") ?? ""] = row.text("title")
+        }
+        return titles
+      }
+      // Twenty at a time, the newest first; the first of them has none.
+      let first = try await titles()
+      #expect(first.count == 19 && first["e22"] == "Stream 22" && first["e0"] == nil)
+      let all = try await titles()
+      #expect(all.count == 24 && all["e0"] == "Stream 0" && all["odd"] == nil)
+      #expect(all["long"] == String(repeating: "é", count: 99) + "…")
+    }
+  }
+
   @Test func theRateSaysHowLongItGoesOn() async throws {
     try await DashboardHarness.run { harness in
       try await harness.enter(

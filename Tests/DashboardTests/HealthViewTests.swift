@@ -125,6 +125,26 @@ import Testing
     }
   }
 
+  @Test func obstaclesHaveTheirShareOfTheWorkersTime() async throws {
+    try await DashboardHarness.run { harness in
+      for worker in ["w1", "w2"] {
+        try await harness.write(["HSET", "ff:workers", worker, String(harness.now)])
+      }
+      try await harness.write(
+        ["HSET", "ff:worker:w2", "held_routes", "production: slow (late); sandbox a.b: Bad"])
+      #expect(try await harness.look(at: .health)["obstacle_window_s"] == .null)
+      for _ in 0..<4 {
+        harness.pass(1_000)
+        _ = try await harness.look(at: .health)
+      }
+      let health = try await harness.look(at: .health)
+      let shares = health.rows("obstacle_shares")
+      #expect(shares.map { $0.text("obstacle") } == ["production: slow", "sandbox: credentials"])
+      #expect(shares.map { $0.number("percent") } == [50, 50])
+      #expect(health.number("obstacle_window_s") == 10)
+    }
+  }
+
   @Test func deadLettersAndAFleetThatIsGoneAreSaid() async throws {
     try await DashboardHarness.run { harness in
       try await harness.write([

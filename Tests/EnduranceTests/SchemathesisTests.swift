@@ -18,7 +18,10 @@ import Testing
   @Test(arguments: [1]) func everyAnswerIsAsDescribed(seed: Int) throws {
     let directory = try ScratchDirectory()
     let redis = try RedisServerProcess()
-    let broker = try EmbeddedBroker(topics: [(name: "notify-followers", partitions: 2)])
+    let broker = try EmbeddedBroker(topics: [
+      (name: "notify-followers", partitions: 2),
+      (name: "notify-followers.dead-letters", partitions: 1),
+    ])
     let made = try JSONValue.parse(
       Array(
         ChildProcess.run([

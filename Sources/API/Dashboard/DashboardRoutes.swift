@@ -11,10 +11,16 @@ final class DashboardRoutes {
   private let registry: DeviceRegistry
   private let redis: RedisClient
   private let keyspace: Keyspace
+  /// nil: there are no keys.
+  private let streams: StreamLimit?
 
-  init(dashboard: Dashboard, registry: DeviceRegistry, redis: RedisClient, keyspace: Keyspace) {
+  init(
+    dashboard: Dashboard, registry: DeviceRegistry, redis: RedisClient, keyspace: Keyspace,
+    streams: StreamLimit?
+  ) {
     self.dashboard = dashboard
     self.registry = registry
+    self.streams = streams
     self.redis = redis
     self.keyspace = keyspace
   }
@@ -85,7 +91,14 @@ final class DashboardRoutes {
       var response = HTTPResponse(
         status: 200, contentType: "text/event-stream", headers: ["X-Accel-Buffering": "no"],
         body: [])
-      response.stream = await dashboard.open(view, from: state)
+      let key = request.key.name
+      if let why = streams?.take(key) {
+        throw Problem(
+          .tooManyRequests, "\(why): end one, or come again", headers: ["Retry-After": "5"])
+      }
+      response.stream = await dashboard.open(view, from: state) { [streams] in
+        streams?.release(key)
+      }
       return APIResponse(whole: response)
     }
   }

@@ -10,6 +10,7 @@ import Text
 final class DeadLetterRoutes {
   private let desk: DeadLetterDesk
   private let marks: LetterMarks
+  private let finder: LetterFinder
   private let judge: LetterJudge
   private let acts: LetterActs
   private let options: APIOptions
@@ -25,6 +26,7 @@ final class DeadLetterRoutes {
     self.loop = loop
     desk = shared.deadLetters
     marks = LetterMarks(redis: redis, keyspace: options.keyspace)
+    finder = options.letterFinder
     judge = LetterJudge(options.ingest, templateProblem: options.templateProblem)
     let writer = shared.events
     acts = LetterActs(desk.topic, judge: judge, marks: marks, now: options.wallClock) {
@@ -77,8 +79,14 @@ final class DeadLetterRoutes {
     } catch {
       throw Problem(error)
     }
+    let known: [LetterID: LetterMark]
+    do throws(RedisError) {
+      known = try await marks.marks(of: scan.letters)
+    } catch {
+      throw Problem(error)
+    }
     do throws(DeadLettersError) {
-      return try await LetterSearch(scan, filter, marks: marks)
+      return try await finder.find(filter, in: scan, marks: known)
     } catch {
       throw Problem(error)
     }
@@ -167,6 +175,7 @@ extension DeadLetterRoutes {
     let body = try request.object(members)
     _ = try request.reason(in: body)
     let isDry = try body.flag("dry_run") ?? false
+    let expected = try body.count("expected")
     if isDry { request.notes.add("dry_run", "true") }
     guard await desk.beginAct() else {
       throw Problem(
@@ -175,7 +184,7 @@ extension DeadLetterRoutes {
     }
     let result: Result<APIResponse, Problem>
     do throws(Problem) {
-      result = .success(try await perform(act, body, isDry, request))
+      result = .success(try await perform(act, body, expected, isDry, request))
     } catch {
       result = .failure(error)
     }
@@ -184,12 +193,16 @@ extension DeadLetterRoutes {
   }
 
   private func perform(
-    _ act: LetterAct, _ body: JSONObject, _ isDry: Bool, _ request: APIRequest
+    _ act: LetterAct, _ body: JSONObject, _ expected: Int64?, _ isDry: Bool,
+    _ request: APIRequest
   ) async throws(Problem) -> APIResponse {
     let ids: [LetterID]
     switch (body["letters"], body["filter"]) {
     case (let given?, nil): ids = try Self.ids(given)
-    case (nil, let given?): ids = try await chosen(by: LetterFilter(given), body, isDry, request)
+    case (nil, let given?):
+      let filter = try LetterFilter(given)
+      request.notes.add("filter", JSONText.compact(given))
+      ids = try await chosen(by: filter, expected, isDry)
     default: throw Problem(.invalid, "the body has either letters or filter")
     }
     if ids.count <= Self.maximumLetters { request.notes.add("letters", ids.map { "\($0)" }) }
@@ -226,10 +239,8 @@ extension DeadLetterRoutes {
 
   /// Only as many as whoever asks has seen: others may have come since.
   private func chosen(
-    by filter: LetterFilter, _ body: JSONObject, _ isDry: Bool, _ request: APIRequest
+    by filter: LetterFilter, _ expected: Int64?, _ isDry: Bool
   ) async throws(Problem) -> [LetterID] {
-    if let given = body["filter"] { request.notes.add("filter", JSONText.compact(given)) }
-    let expected = body["expected"]?.wholeNumber
     guard isDry || expected != nil else {
       throw Problem(.invalid, "expected is the number of letters that the filter matches")
     }
@@ -299,6 +310,7 @@ extension Problem {
     switch error {
     case .kafka(let error): self.init(error)
     case .redis(let error): self.init(error)
+    case .busy: self.init(.unavailable, error.description, headers: ["Retry-After": "1"])
     }
   }
 }

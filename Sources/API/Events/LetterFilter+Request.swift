@@ -7,7 +7,8 @@ extension LetterFilter {
   static let names = [
     "event", "streamer", "code", "text", "since_ms", "until_ms", "state", "all",
   ]
-  private static let maximumBytes = 256
+  /// In Unicode scalars, as JSON Schema counts them.
+  static let maximumLength = 256
 
   /// The filter in a query. Without any condition it means all letters that were not dropped.
   init(_ request: APIRequest) throws(Problem) {
@@ -55,8 +56,8 @@ extension LetterFilter {
 
   private static func bounded(_ name: String, _ text: String?) throws(Problem) -> String? {
     guard let text else { return nil }
-    guard (1...maximumBytes).contains(text.utf8.count) else {
-      throw Problem(.invalid, "\(name) has 1 to \(maximumBytes) bytes")
+    guard (1...maximumLength).contains(text.unicodeScalars.count) else {
+      throw Problem(.invalid, "\(name) has 1 to \(maximumLength) characters")
     }
     return text
   }

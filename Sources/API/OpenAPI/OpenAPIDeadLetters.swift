@@ -1,6 +1,6 @@
 import DeadLetters
-import Ingest
 import JSON
+import Text
 
 /// The arguments and answers of the routes of dead letters.
 extension OpenAPIOperations {
@@ -35,42 +35,81 @@ extension OpenAPIOperations {
       method: "POST", pattern: "/v1/dead-letters/replay", name: "replayDeadLetters", scope: .admin,
       summary: "Sends dead letters in again, or one with a corrected body",
       body: .init(
-        types: ["application/json"], schema: act(#", "value": {"type": "string"}"#)),
+        types: ["application/json"], schema: act([named, corrected, filtered, tried])),
       answers: [(200, "What became of the letters, or would", shared("DeadLetterReport"))],
       own: ["404"]),
     OpenAPIOperation(
       method: "POST", pattern: "/v1/dead-letters/drop", name: "dropDeadLetters", scope: .admin,
       summary: "Marks dead letters as not needed",
-      body: .init(types: ["application/json"], schema: act("")),
+      body: .init(types: ["application/json"], schema: act([named, filtered, tried])),
       answers: [(200, "What became of the letters, or would", shared("DeadLetterReport"))]),
   ]
 
   private static func shared(_ name: String) -> JSONValue { OpenAPI.reference("schemas", name) }
 
-  private static let words = schema(#"{"type": "string", "minLength": 1, "maxLength": 256}"#)
-
-  private static let time = schema(#"{"type": "integer", "minimum": 0}"#)
+  private static let words = schema(OpenAPISchemas.letterWords)
+  private static let time = schema(OpenAPISchemas.letterTime)
   private static let state = schema(OpenAPISchemas.letterState)
 
-  private static func act(_ more: String) -> JSONValue {
-    schema(
-      """
-      {"type": "object", "additionalProperties": false, "properties": {
-        "letters": {"type": "array", "minItems": 1,
-          "maxItems": \(DeadLetterRoutes.maximumLetters),
-          "items": {"$ref": "#/components/schemas/DeadLetterID"}},
-        "filter": {"$ref": "#/components/schemas/DeadLetterFilter"},
-        "expected": {"type": "integer", "minimum": 0},
-        "reason": {"type": "string", "maxLength": 100, "pattern": "^[^\\\\u0000]*$",
-          "description": "For the audit line"},
-        "dry_run": {"type": "boolean"}\(more)}}
-      """)
+  private static func act(_ bodies: [String]) -> JSONValue {
+    schema("{\"anyOf\": [\(bodies.joined(separator: ", "))]}")
   }
+
+  // MARK: bodies
+
+  private static let named = body(
+    #""letters""#, "\(letters(atMost: DeadLetterRoutes.maximumLetters)), \(dryRun)")
+  private static let corrected = body(
+    #""letters", "value""#,
+    #"\#(letters(atMost: 1)), \#(dryRun), "value": {"type": "string", "pattern": \#(noNUL)}"#)
+  private static let filtered = body(#""filter", "expected""#, "\(filter), \(dryRun)")
+  /// A dry run finds out how many there are.
+  private static let tried = body(
+    #""filter", "dry_run""#, #"\#(filter), "dry_run": {"const": true}"#)
+
+  /// - Parameters:
+  ///   - required: names of members, as JSON.
+  ///   - members: with their schemas, as JSON; others are those of all bodies.
+  private static func body(_ required: String, _ members: String) -> String {
+    """
+    {"type": "object", "additionalProperties": false, "required": [\(required)],
+      "properties": {\(members), "reason": \(OpenAPISchemas.reason),
+        "expected": {"type": "integer", "minimum": 0, "maximum": \(JSONObject.maximumCount)}}}
+    """
+  }
+
+  private static func letters(atMost maximum: Int) -> String {
+    """
+    "letters": {"type": "array", "minItems": 1, "maxItems": \(maximum),
+      "items": {"$ref": "#/components/schemas/DeadLetterID"}}
+    """
+  }
+
+  private static let filter = ##""filter": {"$ref": "#/components/schemas/DeadLetterFilter"}"##
+  private static let dryRun = #""dry_run": {"type": "boolean"}"#
+  private static let noNUL = OpenAPISchemas.noNUL
 }
 
 extension OpenAPISchemas {
   static let letterState =
     #"{"enum": ["\#(LetterState.allCases.map(\.rawValue).joined(separator: #"", ""#))"]}"#
+
+  /// A pattern: texts of JSON have no NUL here.
+  static let noNUL = #""^[^\\u0000]*$""#
+
+  static let letterWords = """
+    {"type": "string", "minLength": 1, "maxLength": \(LetterFilter.maximumLength),
+      "pattern": \(noNUL)}
+    """
+
+  static let letterTime =
+    #"{"type": "integer", "minimum": 0, "maximum": \#(Timestamp.range.upperBound)}"#
+
+  /// Why somebody acts.
+  static let reason = """
+    {"type": "string", "maxLength": \(APIRequest.maximumReason), "pattern": \(noNUL),
+      "description": "For the audit line."}
+    """
 
   private static let letterMembers = """
     "letter": {"$ref": "#/components/schemas/DeadLetterID"},
@@ -83,7 +122,11 @@ extension OpenAPISchemas {
   static let ofDeadLetters: [(String, JSONValue)] = [
     (
       "DeadLetterID",
-      parsed(#"{"type": "string", "pattern": "^[0-9]{1,10}:[0-9]{1,19}$"}"#)
+      parsed(
+        """
+        {"type": "string", "pattern": "^[0-9]{1,9}:[0-9]{1,18}$",
+          "description": "The partition and the offset of the record."}
+        """)
     ),
     (
       "DeadLetter",
@@ -121,14 +164,14 @@ extension OpenAPISchemas {
   ]
 
   private static let filter = """
-    {"type": "object", "additionalProperties": false, "properties": {
-      "event": {"type": "string", "minLength": 1, "maxLength": 256},
-      "streamer": {"type": "string", "minLength": 1, "maxLength": 256},
-      "code": {"type": "string", "minLength": 1, "maxLength": 256},
-      "text": {"type": "string", "minLength": 1, "maxLength": 256},
-      "since_ms": {"type": "integer", "minimum": 0},
-      "until_ms": {"type": "integer", "minimum": 0},
-      "state": \(letterState), "all": {"type": "boolean"}}}
+    {"type": "object", "additionalProperties": false,
+      "description": "All of its members must hold, and one of them must not be state or all.",
+      "anyOf": [{"required": ["event"]}, {"required": ["streamer"]}, {"required": ["code"]},
+        {"required": ["text"]}, {"required": ["since_ms"]}, {"required": ["until_ms"]}],
+      "properties": {"event": \(letterWords), "streamer": \(letterWords),
+        "code": \(letterWords), "text": \(letterWords),
+        "since_ms": \(letterTime), "until_ms": \(letterTime),
+        "state": \(letterState), "all": {"type": "boolean"}}}
     """
 
   private static let report = """

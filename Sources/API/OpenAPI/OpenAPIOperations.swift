@@ -254,7 +254,7 @@ enum OpenAPIOperations {
         schema: schema(
           """
           {"type": "object", "additionalProperties": false, "properties": {
-            "reason": {"type": "string", "maxLength": 100, "pattern": "^[^\\\\u0000]*$"}}}
+            "reason": \(OpenAPISchemas.reason)}}
           """
         ), isRequired: false),
       answers: fanOut)
@@ -388,7 +388,7 @@ extension OpenAPIOperations {
       summary: "Shows the templates of this process as readers see them; with a user, which needs "
         + "the scope app-server, or an event also what these would get",
       query: [("user", shared("Identifier")), ("event", shared("EventID"))],
-      answers: state(with: "\"templates\"")),
+      answers: state(with: "\"templates\""), own: ["404", "413"]),
   ]
 
   private static func state(with members: String) -> [(Int, String, JSONValue?)] {

@@ -49,13 +49,14 @@ struct APIRequest {
     return object
   }
 
-  private static let maximumReasonBytes = 512
+  /// In Unicode scalars, as JSON Schema counts them.
+  static let maximumReason = 512
 
   /// Why somebody acts, as the body's `reason` says; empty: it says nothing. The audit line has it.
   func reason(in body: JSONObject) throws(Problem) -> String {
     let reason = try body.text("reason") ?? ""
-    guard reason.utf8.count <= Self.maximumReasonBytes else {
-      throw Problem(.invalid, "reason has at most \(Self.maximumReasonBytes) bytes")
+    guard reason.unicodeScalars.count <= Self.maximumReason else {
+      throw Problem(.invalid, "reason has at most \(Self.maximumReason) characters")
     }
     if !reason.isEmpty { notes.add("reason", reason) }
     return reason
@@ -120,6 +121,17 @@ extension JSONObject {
     guard let text = try text(name) else { throw Problem(.invalid, "\(name) is missing") }
     return text
   }
+
+  /// A count from 0 to 2,147,483,647; nil where it is missing.
+  func count(_ name: String) throws(Problem) -> Int64? {
+    guard let value = self[name] else { return nil }
+    guard let number = value.wholeNumber, (0...Self.maximumCount).contains(number) else {
+      throw Problem(.invalid, "\(name) is a whole number from 0 to \(Self.maximumCount)")
+    }
+    return number
+  }
+
+  static let maximumCount = Int64(Int32.max)
 
   func flag(_ name: String) throws(Problem) -> Bool? {
     guard let value = self[name] else { return nil }

@@ -26,16 +26,24 @@ struct APIRouter {
     }
   }
 
-  /// HEAD is what GET would say.
+  /// HEAD is what GET would say. A path that a pattern spells out is no value of another's
+  /// placeholder (OpenAPI, "Path Templating Matching").
   func match(_ method: String, _ segments: [String]) -> Match {
+    let fitting = routes.indices.filter { Self.fits(patterns[$0], segments) }
+    let fewest = fitting.map { Self.nameCount(patterns[$0]) }.min()
     var methods: [String] = []
-    for (route, pattern) in zip(routes, patterns) where Self.fits(pattern, segments) {
+    for index in fitting where Self.nameCount(patterns[index]) == fewest {
+      let route = routes[index]
       if route.method == method || (method == "HEAD" && route.method == "GET") {
-        return .route(route, names: Self.names(pattern, segments))
+        return .route(route, names: Self.names(patterns[index], segments))
       }
       methods.append(route.method)
     }
     return methods.isEmpty ? .nothing : .methods(methods.sorted())
+  }
+
+  private static func nameCount(_ pattern: [Part]) -> Int {
+    pattern.count { if case .name = $0 { true } else { false } }
   }
 
   /// The route, if it is one whose body is read while it comes.

@@ -1,7 +1,7 @@
 // The acts that change something: operate mode, and the confirmation with a reason before each act.
 
 import * as dialog from "./dialog.js";
-import { h, redraw, say } from "./dom.js";
+import { h, isElement, redraw, say } from "./dom.js";
 import { ask, key, server } from "./net.js";
 import { number } from "./text.js";
 
@@ -54,7 +54,7 @@ function describe(act, state) {
   }
   return h("form", { onsubmit: (event) => submit(event, act, state, isTyped ? count : null) },
     dialog.heading(act.title),
-    act.lines().map((line) => (line?.tag ? line : line ? h("p", {}, line) : null)),
+    act.lines().map((line) => (isElement(line) ? line : line ? h("p", {}, line) : null)),
     h("label", { for: "reason" }, "Reason (goes into the audit log)"),
     h("input", {
       id: "reason", name: "reason", required: true, autocomplete: "off", maxlength: "512",

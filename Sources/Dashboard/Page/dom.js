@@ -2,6 +2,8 @@
 // description and changes only what differs, so that focus, scroll and typed text stay.
 
 const DESCRIPTION = Symbol("description");
+// JSON has no symbols: data of the server never becomes an element.
+const ELEMENT = Symbol("element");
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -14,12 +16,16 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 export function h(tag, attributes, ...children) {
   const { key = null, ...rest } = attributes ?? {};
-  return { tag, key, attributes: rest, children: children.flat(Infinity).map(child) };
+  return {
+    [ELEMENT]: true, tag, key, attributes: rest, children: children.flat(Infinity).map(child) };
 }
+
+export const isElement = (value) => value?.[ELEMENT] === true;
 
 function child(value) {
   if (value == null || value === false) return "";
-  return typeof value === "object" ? value : String(value);
+  if (isElement(value)) return value;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 export function patch(parent, children) {

@@ -5,10 +5,6 @@ import {
   bytes, chip, facts, isNumber, notice, number, runbook, span, table, time, unknown,
 } from "./text.js";
 
-const list = (value) => (Array.isArray(value) ? value.join(", ")
-  : value && typeof value === "object"
-    ? Object.entries(value).map(([name, each]) => `${name}: ${each}`).join(", ") : value);
-
 const workerColumns = [
   { text: "Worker", phone: "wide" }, { text: "State" }, { text: "Waits for" },
   { text: "Lag", end: true },
@@ -19,18 +15,17 @@ function worker(each, now) {
   const age = isNumber(each.beat_ms) ? now - each.beat_ms : null;
   // The server knows how often this worker writes.
   const isDead = each.silent === true;
-  const limits = list(each.limits);
-  const partitions = Array.isArray(each.partitions) ? each.partitions.length : each.partitions;
   return {
     key: each.id,
     cells: [
       h("div", {}, h("strong", {}, each.id), h("small", {}, each.version ?? "")),
       h("div", {}, chip(isDead ? "incomplete" : each.ready ? "done" : "waiting",
         isDead ? "no sign" : each.ready ? "ready" : "not ready"),
-      isNumber(partitions) ? h("small", {}, `${number(partitions)} partitions`) : null),
-      h("div", {}, list(each.waits_for) || "nothing",
-        list(each.held_routes) ? h("small", {}, "slow: ", list(each.held_routes)) : null,
-        limits ? h("small", {}, "limits: ", limits) : null),
+      isNumber(each.partitions)
+        ? h("small", {}, `${number(each.partitions)} partitions`) : null),
+      h("div", {}, each.waits_for || "nothing",
+        each.held_routes ? h("small", {}, "held: ", each.held_routes) : null,
+        each.limits ? h("small", {}, "limits: ", each.limits) : null),
       number(each.lag), number(each.records_in_flight), number(each.streams),
       number(each.connections), bytes(each.rss_bytes),
       h("div", {}, age === null ? unknown("none") : `${span(age)} ago`,
@@ -81,6 +76,14 @@ const obstacles = (data, now, config) => table("Obstacles", obstacleColumns,
       runbook(each.runbook, config) ?? ""],
   })), "Nothing keeps pushes from being sent.");
 
+const shareColumns = [{ text: "Obstacle" }, { text: "Workers' time", end: true }];
+
+const shares = (data) => data.obstacle_shares?.length > 0 ? [
+  h("h3", {}, `Share of the last ${number(data.obstacle_window_s)} s watched`),
+  table("Share of time", shareColumns, data.obstacle_shares.map((each) => ({
+    key: each.obstacle, cells: [each.obstacle, `${number(each.percent)} %`] })), ""),
+] : null;
+
 const day = (stats) => facts(Object.entries(stats.day ?? {})
   .sort(([one], [other]) => one.localeCompare(other))
   .map(([name, value]) => [name.replaceAll("_", " "), number(value)]));
@@ -110,7 +113,7 @@ export const health = {
         ["Records lost to retention", isNumber(data.records_lost) ? number(data.records_lost)
           : unknown("not counted here")],
       ]),
-      h("h2", {}, "Obstacles"), obstacles(data, now, config),
+      h("h2", {}, "Obstacles"), obstacles(data, now, config), shares(data),
       h("h2", {}, "Workers"),
       table("Workers", workerColumns, workers.map((each) => worker(each, now)),
         "No worker has written to Redis: is one running, with the same redis.prefix?"),

@@ -183,6 +183,9 @@ function difference(before, after) {
   return [...lines(old, "del"), ...lines(new_, "ins")];
 }
 
+const diff = (lines) => lines.map(([tag, text]) =>
+  h(tag, {}, `${tag === "del" ? "-" : "+"} ${text}\n`));
+
 function corrected(data) {
   const lines = difference(data.value, correction);
   const send = () => withKey(() => confirm({
@@ -190,8 +193,7 @@ function corrected(data) {
     staysOpen: true,
     button: () => "Send the copy",
     lines: () => ["The copy goes to the letter's topic. The original stays as it is.",
-      h("pre", { class: "diff", tabindex: "0" }, lines.map(([tag, text]) =>
-        h(tag, {}, `${tag === "del" ? "-" : "+"} ${text}\n`)))],
+      h("pre", { class: "diff", tabindex: "0" }, diff(lines))],
     run: async (reason) => {
       const answer = await ask("/v1/dead-letters/replay",
         { letters: [data.letter], value: correction, reason, dry_run: false });
@@ -209,8 +211,7 @@ function corrected(data) {
         redraw();
       } }),
     h("pre", { class: "diff", tabindex: "0", "aria-label": "What differs" }, lines.length === 0
-      ? "Nothing differs yet." : lines.map(([tag, text]) =>
-        h(tag, {}, `${tag === "del" ? "-" : "+"} ${text}\n`))),
+      ? "Nothing differs yet." : diff(lines)),
     h("div", { class: "acts" },
       h("button", { type: "button", onclick: () => {
         correction = null;

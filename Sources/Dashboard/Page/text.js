@@ -1,6 +1,6 @@
 // Numbers, times and sizes as text, and the small parts that views share.
 
-import { h } from "./dom.js";
+import { h, isElement } from "./dom.js";
 
 const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
@@ -100,7 +100,7 @@ export function table(caption, columns, rows, empty) {
   return h("div", { class: "table" }, h("table", { role: "table", "aria-label": caption },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)),
     h("tbody", { role: "rowgroup" }, rows.length > 0
-      ? rows.map((each) => (each.tag ? each : row(columns, each.key, each.cells)))
+      ? rows.map((each) => (isElement(each) ? each : row(columns, each.key, each.cells)))
       : h("tr", { role: "row", key: "no rows" }, h("td", {
         role: "cell", class: "empty", colspan: columns.length }, empty)))));
 }

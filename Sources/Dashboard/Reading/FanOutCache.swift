@@ -14,6 +14,8 @@ final class FanOutCache {
   private static let mostRunning = 150
   /// Ended, and read at one refresh: a thousand take turns within half a minute.
   private static let mostEnded = 40
+  /// Titles that are read at one refresh: each event's document once, of at most 1 MiB.
+  private static let mostTitles = 20
   /// Those that have ended change only if an operator sends dead letters in again.
   private static let endedInterval: Int64 = 10_000
   /// Now and then the list is read as a whole: somebody may have emptied Redis.
@@ -29,6 +31,9 @@ final class FanOutCache {
     /// Ms since 1970.
     var readAt: Int64 = .min
     var rate = FanOutCache.noRate
+    /// Nil until its document is read; stays nil where that is not kept, or we may not read it.
+    var title: String?
+    var isTitleRead = false
 
     var goesOn: Bool { status.map { !$0.hasEnded } ?? false }
   }
@@ -53,6 +58,28 @@ final class FanOutCache {
       all[index].readAt = now
       all[index].status = fields.map { FanOutStatus(fields: $0) }
       if let status = all[index].status { all[index].rate.add(status.progress.done, at: now) }
+    }
+    try await readTitles(&questions)
+  }
+
+  /// Those that go on come first, then the newest. An event's title never changes.
+  private func readTitles(_ questions: inout DashboardQuestions) async throws(RedisError) {
+    let missing = all.indices.filter { !all[$0].isTitleRead && all[$0].status != nil }
+    let due = (missing.filter { all[$0].goesOn } + missing.filter { !all[$0].goesOn })
+      .prefix(Self.mostTitles)
+    guard !due.isEmpty else { return }
+    let replies: RedisReplies
+    do throws(RedisError) {
+      replies = try await questions.ask(
+        due.map { ["GET", keyspace.document(event: all[$0].event)] })
+    } catch {
+      // Somebody else has written something huge: it would be in the way each time.
+      if error.code == .replyTooLarge { for index in due { all[index].isTitleRead = true } }
+      throw error
+    }
+    for (position, index) in due.enumerated() {
+      all[index].isTitleRead = true
+      all[index].title = replies[position].bytes.flatMap { EventTitle.read(Array($0)) }
     }
   }
 

@@ -13,8 +13,9 @@ struct FanOutDetailView {
 
   var members: [(String, JSONValue)] {
     let document = detail.document.flatMap { try? JSONValue.parseWithAnyIntegers($0) }
-    let title = document?.object?["stream"]?.object?["title"]?.string
-    return row.members(title: title) + [
+    var row = row
+    row.title = document.flatMap { EventTitle.read($0) }
+    return row.members + [
       ("funnel", .array(funnel)), ("outcomes", .array(outcomes)),
       ("slowest_segments", slowestSegments), ("document", document ?? .null),
       (

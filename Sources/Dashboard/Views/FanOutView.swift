@@ -6,6 +6,8 @@ import Text
 /// A fan-out as the page gets it. Numbers that nobody knows are null.
 struct FanOutView {
   let event: String
+  /// Of the stream; nil: it has none, or its event is not known.
+  var title: String?
   let status: FanOutStatus
   let rate: CounterRate
   /// The limits of pushes a second that hold pushes up, in the workers' words.
@@ -53,7 +55,7 @@ struct FanOutView {
 
   private var expiry: Int64? { status.numbers["expires_ms"].map { Int64($0) } }
 
-  func members(title: String? = nil) -> [(String, JSONValue)] {
+  var members: [(String, JSONValue)] {
     let (state, why) = state
     return [
       ("event", .string(event)), ("streamer", .string(status.streamer)),

@@ -5,6 +5,7 @@ import Record
 struct HealthView {
   let health: HealthReader.Health
   let alerts: [Alert]
+  let shares: ObstacleShares
   /// Since when each alert is there, in ms since 1970.
   let since: (String) -> Int64
   /// Ms since 1970.
@@ -30,6 +31,8 @@ struct HealthView {
           ]))
       ),
       ("platform_obstacles", .array(obstacles)),
+      ("obstacle_shares", .array(shareRows)),
+      ("obstacle_window_s", shareRows.isEmpty ? .null : .integer(shares.seconds)),
       ("records_lost", .integer(total(of: "records_lost"))),
       // Only workers read them, and they do not tell.
       ("credentials", .null),
@@ -87,6 +90,15 @@ struct HealthView {
             ("runbook", .string(obstacle.runbook)),
           ]))
       }
+    }
+  }
+
+  private var shareRows: [JSONValue] {
+    shares.all.map { share in
+      .object(
+        JSONObject([
+          ("obstacle", .string(share.obstacle)), ("percent", .integer(share.percent)),
+        ]))
     }
   }
 

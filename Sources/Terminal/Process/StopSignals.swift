@@ -131,10 +131,15 @@ private struct SignalReader: Sendable {
     guard next() != nil else { return }
     signals.raised()
     guard let number = next() else { return }
+    // A terminal that takes nothing is not given back: a third signal kills, and so does the time.
+    for number in [SIGTERM, SIGINT, SIGHUP, SIGALRM] { signal(number, SIG_DFL) }
+    alarm(Self.leaveSeconds)
     FullScreen.leaveEntered()
-    signal(number, SIG_DFL)
     kill(getpid(), number)
   }
+
+  /// To give the terminal back before the process ends at once.
+  private static let leaveSeconds: UInt32 = 2
 
   /// The next signal to stop.
   private func next() -> Int32? {

@@ -130,16 +130,16 @@ def worker(name, **more):
     return {
         "id": name, "version": "1.0.0", "ready": True, "partitions": 8, "records_in_flight": 12,
         "lag": 40, "streams": 3_000, "connections": 6, "rss_bytes": 412_000_000,
-        "waits_for": [], "held_routes": [], "limits": [], "beat_ms": now_ms() - 800,
+        "waits_for": "", "held_routes": "", "limits": "", "beat_ms": now_ms() - 800,
         "silent": False, "clock_ahead_ms": 3, **more}
 
 
 def health(alerts):
     now = now_ms()
     return {
-        "workers": [worker("worker-0"), worker("worker-1", waits_for=["redis: OOM"], ready=False),
+        "workers": [worker("worker-0"), worker("worker-1", waits_for="redis: OOM", ready=False),
                     worker("worker-2", beat_ms=now - 61_000, silent=True, clock_ahead_ms=4_200,
-                           held_routes=["com.example.live sandbox"])],
+                           held_routes="sandbox com.example.live: slow (late)")],
         "totals": {"lag": 120, "streams": 9_000, "connections": 18},
         "stats": {
             "day": {"events": 412, "pushes": 48_112_930, "accepted": 47_001_200,
@@ -152,6 +152,9 @@ def health(alerts):
             {"text": "production com.example.live: InvalidProviderToken",
              "since_ms": now - 400_000,
              "runbook": "docs/operations.md#credentials-that-apple-refuses"}],
+        "obstacle_shares": [{"obstacle": "production: credentials", "percent": 83},
+                            {"obstacle": "Redis", "percent": 12}],
+        "obstacle_window_s": 60,
         "records_lost": 0,
         "credentials": [{"name": "com.example.live", "age_seconds": 2_100}],
         "alerts": alerts}

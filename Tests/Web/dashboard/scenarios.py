@@ -247,6 +247,16 @@ def the_texts_of_others_are_texts(browser, mock):
     watch.check()
 
 
+def the_objects_of_others_are_texts(browser, mock):
+    mock.find("live-done")["title"] = {
+        "tag": "img", "key": None, "attributes": {"src": "x", "alt": "made"}, "children": []}
+    page = opened(browser, mock)
+    watch = Watch(page, mock.url)
+    wait_for(page.get_by_role("link", name='{"tag":"img"')).to_be_visible()
+    expect(page.locator("main img").count() == 0, "an object became an element")
+    watch.check()
+
+
 def the_user_has_no_token(browser, mock):
     page = opened(browser, mock, "#/user")
     page.get_by_label("User").fill("u/1 ü")
@@ -361,6 +371,13 @@ def the_alerts_stand_above_every_view(browser, mock):
     wait_for(page.get_by_label("Alerts")).to_contain_text("docs/operations.md#faults-of-redis")
     wait_for(page.locator("#said")).to_contain_text("New alert: Redis is out of memory")
     expect(page.title().startswith("(1) "), page.title())
+
+
+def the_obstacles_have_their_share_of_time(browser, mock):
+    page = opened(browser, mock, "#/health")
+    shares = page.get_by_role("table", name="Share of time")
+    wait_for(shares.get_by_role("row", name="production: credentials")).to_contain_text("83 %")
+    wait_for(page.locator("main")).to_contain_text("Share of the last 60 s watched")
 
 
 def the_event_that_nobody_knows_is_said(browser, mock):
