@@ -7,6 +7,7 @@ import Ingest
 import JSON
 import Kafka
 import Keyspace
+import Model
 import Pipeline
 import Processes
 import Redis

@@ -235,8 +235,8 @@ final class LaneRoutes {
     where mayEnd: (Server) -> Bool = { _ in true }
   ) -> Bool {
     let unused = servers.routes.indices.filter {
-      let server = servers.routes[$0]
-      return server.route.isUnused && !used.contains(server.route.number) && mayEnd(server)
+      servers.routes[$0].route.isUnused && !used.contains(servers.routes[$0].route.number)
+        && mayEnd(servers.routes[$0])
     }
     guard
       let oldest = unused.min(by: {
