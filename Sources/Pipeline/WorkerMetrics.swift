@@ -68,12 +68,12 @@ package enum WorkerMetrics {
     "Pushes of settled segments that were tried again.")
   static let credentials = MetricFamily(
     "fanfare_credentials_changes_total", .counter,
-    "Changes of the files with credentials for Apple: used, or refused as unusable.",
+    "Changes of the files with credentials for platforms: used, or refused as unusable.",
     labels: ["result"])
   static let unfitCredentials = MetricFamily(
     "fanfare_credentials_unfit_files", .gauge,
-    "Files with credentials for Apple that are unusable as they are on disk now. The worker keeps "
-      + "using the previous ones, and its next start fails.")
+    "Files with credentials for platforms that are unusable as they are on disk now. The worker "
+      + "keeps using the previous ones, and its next start fails.")
   static let expiry = MetricFamily(
     "fanfare_credentials_expiry_timestamp_seconds", .gauge,
     "When the first certificate for Apple expires, in seconds since 1970; 0 if there are only "
