@@ -150,7 +150,7 @@ package enum Assembly {
   ) throws(SettingsError) -> [Destination: RouteTarget] {
     let apns = settings.apns
     let tls = try security("apns.ca_file", apns.caFile, protocols: ["h2"])
-    let proxy = proxy(apns)
+    let proxy = proxy(apns.proxy)
     func route(_ server: Settings.APNs.Server) throws(SettingsError) -> RouteTarget {
       let endpoint = Endpoint(host: server.host, port: server.port)
       guard server.interface == .binary else {
@@ -165,7 +165,8 @@ package enum Assembly {
     if fcm.isConfigured {
       var target = RouteTarget(
         endpoint: Endpoint(host: fcm.host, port: fcm.port),
-        tls: try security("fcm.ca_file", fcm.caFile, protocols: ["h2"]))
+        tls: try security("fcm.ca_file", fcm.caFile, protocols: ["h2"]),
+        proxy: Self.proxy(fcm.proxy))
       target.connections = RouteTarget.Connections(
         usual: fcm.connectionsPerLane, most: fcm.mostConnectionsPerLane,
         streams: fcm.streamsPerConnection)
@@ -175,11 +176,11 @@ package enum Assembly {
     return routes
   }
 
-  private static func proxy(_ apns: Settings.APNs) -> HTTPProxy? {
-    apns.proxy.host.map { host in
+  static func proxy(_ settings: Settings.Proxy) -> HTTPProxy? {
+    settings.host.map { host in
       HTTPProxy(
-        endpoint: Endpoint(host: host, port: apns.proxy.port), username: apns.proxy.username,
-        password: apns.proxy.password?.exposed ?? "")
+        endpoint: Endpoint(host: host, port: settings.port), username: settings.username,
+        password: settings.password?.exposed ?? "")
     }
   }
 
@@ -191,7 +192,7 @@ package enum Assembly {
       endpoint: endpoint,
       tls: try security("apns.ca_file", settings.apns.caFile, protocols: []),
       interface: BinaryInterface(acceptedAfter: settings.apns.binaryAcceptedAfter),
-      proxy: proxy(settings.apns))
+      proxy: proxy(settings.apns.proxy))
   }
 
   /// To a feedback service of the legacy binary interface.

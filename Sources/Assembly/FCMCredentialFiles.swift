@@ -49,7 +49,8 @@ package final class FCMCredentialFiles: Sendable {
     self.origin = origin
     self.project = project
     let wallClock: @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
-    let exchanges = try TokenExchanges(caFile: fcm.caFile, wallClock: wallClock)
+    let exchanges = try TokenExchanges(
+      caFile: fcm.caFile, proxy: Assembly.proxy(fcm.proxy), wallClock: wallClock)
     tokens = AccessTokenSource(
       origin, monotonic: { MonotonicClock.nowNanoseconds() }, wallClock: wallClock,
       randomNumber: { .random(in: .min ... .max) },

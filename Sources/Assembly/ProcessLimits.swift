@@ -122,7 +122,7 @@ extension Assembly {
     let fitting = (limit - (budget.bytes - budget.lanes * budget.laneBytes)) / budget.laneBytes
     let needed = "raise the limit to \(megabytes(budget.bytes))"
     return "the control group allows \(megabytes(limit)), and a worker may take "
-      + "\(megabytes(budget.bytes)) where Apple answers nothing: \(needed)"
+      + "\(megabytes(budget.bytes)) where platforms answer nothing: \(needed)"
       + (fitting > 0 ? ", or set lanes.count to \(fitting)" : ", or lower lanes.batch_bytes")
   }
 

@@ -15,11 +15,16 @@ struct TokenExchanges: Sendable {
   private static let commandTimeout: Duration = .seconds(30)
 
   private let tls: TLSClientContext
+  /// To token servers. A metadata server is the machine's own, and is asked without it.
+  private let proxy: HTTPProxy?
   /// Ms since 1970.
   private let wallClock: @Sendable () -> Int64
 
-  init(caFile: String?, wallClock: @escaping @Sendable () -> Int64) throws(SettingsError) {
+  init(
+    caFile: String?, proxy: HTTPProxy? = nil, wallClock: @escaping @Sendable () -> Int64
+  ) throws(SettingsError) {
     tls = try Assembly.security("fcm.ca_file", caFile, protocols: ["h2"])
+    self.proxy = proxy
     self.wallClock = wallClock
   }
 
@@ -103,8 +108,8 @@ struct TokenExchanges: Sendable {
       address.isPlain
       ? await PlainRequest.ask(request, of: address.endpoint, timeout: Self.timeout)
       : await SingleRequest.ask(
-        request, on: RouteTarget(endpoint: address.endpoint, tls: tls), authorization: nil,
-        timeout: Self.timeout)
+        request, on: RouteTarget(endpoint: address.endpoint, tls: tls, proxy: proxy),
+        authorization: nil, timeout: Self.timeout)
     guard let status = reply.status else {
       return .failure("\(address.endpoint): \(reply.failure ?? "no answer")")
     }

@@ -125,17 +125,26 @@ extension Assembly {
   }
 
   /// The target that routes to all push services share; each has its own endpoint.
+  ///
+  /// A proxy is given names of hosts that the operator has listed: many let nothing else through,
+  /// and behind one a worker may know no names of the Internet. Where any host may be named, the
+  /// name could lead into the operator's own network, so the worker looks it up and gives the proxy
+  /// an address that it has checked.
   static func webPushTarget(_ settings: Settings) throws(SettingsError) -> RouteTarget {
     let webpush = settings.webpush
     var target = RouteTarget(
       endpoint: Endpoint(host: "push.invalid", port: 443),
-      tls: try security("webpush.ca_file", webpush.caFile, protocols: ["h2"]))
+      tls: try security("webpush.ca_file", webpush.caFile, protocols: ["h2"]),
+      proxy: proxy(webpush.proxy))
     target.connections = RouteTarget.Connections(
       usual: webpush.connectionsPerLane, most: webpush.mostConnectionsPerLane,
       streams: webpush.streamsPerConnection)
     // Services of the browsers speak HTTP/2; any other may not.
     target.mayUseHTTP1 = true
-    if webpush.connectTo == nil { target.refusesAddress = { AddressRules.refuses($0) } }
+    let mayResolve = target.proxy == nil || webpush.hosts.contains("*")
+    if webpush.connectTo == nil, mayResolve {
+      target.refusesAddress = { AddressRules.refuses($0) }
+    }
     target.connectTo = webpush.connectTo.flatMap { text in
       text.lastIndex(of: ":").map {
         Endpoint(

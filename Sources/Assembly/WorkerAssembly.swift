@@ -16,13 +16,14 @@ extension Assembly {
     let files = try AppCredentialFiles(settings)
     let templates = try TemplateFiles(
       directory: settings.templates.directory, wallClock: { WallClock.nowMilliseconds() })
+    let notices = DeliverNotices(log, monotonic: { MonotonicClock.nowNanoseconds() })
     var options = PipelineOptions(
       workerID: settings.worker.id, version: version,
       lanes: lanes(settings),
       kafka: kafkaOptions(settings), ingest: ingestOptions(settings),
       redis: try redisOptions(settings), keyspace: keyspace(settings),
       expand: expandOptions(settings), record: RecordOptions(),
-      deliver: try deliverOptions(settings, report: { log.deliver($0) }),
+      deliver: try deliverOptions(settings, report: { notices.report($0) }),
       templates: templates.templates ?? [], credentials: files.credentials,
       log: log, randomNumber: { .random(in: .min ... .max) },
       processUsage: { ProcessUsage.own() }, processStartTime: ProcessUsage.ownStartTime)

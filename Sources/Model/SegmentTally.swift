@@ -89,6 +89,17 @@ package final class SegmentTally {
     if case .unusable = verdict.finding { unusable[Int(verdict.destination.index)] += 1 }
   }
 
+  /// The titles of the platforms that these are of, in the order of the destinations.
+  package var platformsWithVerdicts: [String] {
+    let destinations = Set(verdicts.map(\.destination))
+    var titles: [String] = []
+    for destination in Destination.all where destinations.contains(destination) {
+      let title = destination.platform.title
+      if titles.last != title { titles.append(title) }
+    }
+    return titles
+  }
+
   /// The first verdicts are written down.
   package func dropVerdicts(_ count: Int) {
     verdicts.removeFirst(count)

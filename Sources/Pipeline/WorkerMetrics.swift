@@ -68,12 +68,12 @@ package enum WorkerMetrics {
     "Pushes of settled segments that were tried again.")
   static let credentials = MetricFamily(
     "fanfare_credentials_changes_total", .counter,
-    "Changes of the files with credentials for Apple: used, or refused as unusable.",
+    "Changes of the files with credentials for platforms: used, or refused as unusable.",
     labels: ["result"])
   static let unfitCredentials = MetricFamily(
     "fanfare_credentials_unfit_files", .gauge,
-    "Files with credentials for Apple that are unusable as they are on disk now. The worker keeps "
-      + "using the previous ones, and its next start fails.")
+    "Files with credentials for platforms that are unusable as they are on disk now. The worker "
+      + "keeps using the previous ones, and its next start fails.")
   static let expiry = MetricFamily(
     "fanfare_credentials_expiry_timestamp_seconds", .gauge,
     "When the first certificate for Apple expires, in seconds since 1970; 0 if there are only "
@@ -99,9 +99,9 @@ package enum WorkerMetrics {
     "Pushes written to the stragglers' topic because they had to wait.")
   static let tokens = MetricFamily(
     "fanfare_tokens_total", .counter,
-    "Device tokens that Apple reported as gone or unusable, by what happened to their bindings. "
-      + "They were removed; kept, because the binding is later or has no time; set aside; or "
-      + "neither removed nor set aside (withheld), because Apple reported too many.",
+    "Device tokens that platforms reported as gone or unusable, by what happened to their "
+      + "bindings. They were removed; kept, because the binding is later or has no time; set aside; or "
+      + "neither removed nor set aside (withheld), because platforms reported too many.",
     labels: ["result"])
   static let tokenNews = MetricFamily(
     "fanfare_token_news_total", .counter,
@@ -204,13 +204,23 @@ package enum WorkerMetrics {
     "Connections that ended or take no more pushes, by cause: the server's GOAWAY, retired "
       + "by Fanfare, closed by the server while idle, lost, or never connected.",
     labels: ["platform", "cause"])
+  static let serversOnTrial = MetricFamily(
+    "fanfare_push_servers_on_trial", .gauge,
+    "Push services of browsers that are tried and that no connection has been open to. Each lane "
+      + "tries \(UnopenedServers.most) at most.",
+    labels: ["platform"])
+  static let turnedAway = MetricFamily(
+    "fanfare_pushes_turned_away_total", .counter,
+    "Pushes that wait as stragglers because their push service may not be tried now: it was never "
+      + "reached, or a lane has as many push services as it may.",
+    labels: ["platform"])
   static let isReady = MetricFamily(
     "fanfare_ready", .gauge, "1 while `/readyz` says that the worker is ready, otherwise 0.")
   static let obstacles = MetricFamily(
     "fanfare_obstacles", .gauge,
-    "Obstacles, by kind: a dependency that the worker waits for, a route to Apple that is held, or "
-      + "a limit of pushes a second that is reached. The heartbeat describes "
-      + "them.", labels: ["kind", "cause", "environment"])
+    "Obstacles, by kind: a dependency that the worker waits for, a route to a platform that is "
+      + "held, or a limit of pushes a second that is reached. The heartbeat describes them.",
+    labels: ["kind", "cause", "environment"])
   static let budget = MetricFamily(
     "fanfare_memory_budget_bytes", .gauge,
     "The largest resident memory that this configuration allows.")
@@ -226,7 +236,7 @@ package enum WorkerMetrics {
       replicaReads, replicaLag,
       commits, rebalances, lag, skippedRecords, lastPoll, partitions, clockAhead, records,
       retryRecords, claims, claimsLost, claimsTakenOver, slots, awaitingAnswers, ready, streams,
-      streamLimit, connections, opened, closed, isReady, obstacles,
+      streamLimit, connections, opened, closed, serversOnTrial, turnedAway, isReady, obstacles,
     ] + ReloadMetrics.all + ProcessMetrics.all + [budget]
 }
 
@@ -380,6 +390,8 @@ extension WorkerMetrics {
           ([$0.rawValue], Double(platform.connectionCounts[$0]))
         }
       })
+    text.append(serversOnTrial, byPlatform(platforms) { [([], Double($0.serversOnTrial))] })
+    text.append(turnedAway, byPlatform(platforms) { [([], Double($0.turnedAway))] })
     let health = figures.health(isStopping: isStopping)
     text.append(isReady, health.allSatisfy { $0.trouble == nil } ? 1 : 0)
     text.append(obstacles, obstacleSeries(figures))

@@ -115,6 +115,7 @@ package struct Settings: Sendable, Equatable {
     package var host = ""
     package var port = 0
     package var caFile: String?
+    package var proxy = Proxy()
     /// nil: the service account's, or the machine's.
     package var project: String?
     package var serviceAccountFile: String?
@@ -137,6 +138,15 @@ package struct Settings: Sendable, Equatable {
     package var mostConnectionsPerLane: Int { max(connectionsPerLane, connectionsPerLaneMaximum) }
   }
 
+  /// An HTTP proxy on the way to a platform.
+  package struct Proxy: Sendable, Equatable {
+    /// nil: none.
+    package var host: String?
+    package var port = 0
+    package var username: String?
+    package var password: Secret?
+  }
+
   package struct WebPush: Sendable, Equatable {
     package var vapidKeyFile: String?
     package var vapidKeyID = ""
@@ -148,6 +158,7 @@ package struct Settings: Sendable, Equatable {
     /// Host and port.
     package var connectTo: String?
     package var caFile: String?
+    package var proxy = Proxy()
     package var connectionsPerLane = 0
     package var connectionsPerLaneMaximum = 0
     package var streamsPerConnection = 0
@@ -235,13 +246,6 @@ package struct Settings: Sendable, Equatable {
     package struct Address: Sendable, Equatable {
       package var host = ""
       package var port = 0
-    }
-
-    package struct Proxy: Sendable, Equatable {
-      package var host: String?
-      package var port = 0
-      package var username: String?
-      package var password: Secret?
     }
 
     package enum Interface: String, Sendable, CaseIterable {

@@ -171,18 +171,19 @@ struct SettingsRules {
     }
   }
 
-  private func checkProxy(_ layers: inout SettingsLayers) {
-    let proxy = settings.apns.proxy
+  /// - Parameter group: `apns.proxy`.
+  private func check(_ proxy: Settings.Proxy, _ group: String, _ layers: inout SettingsLayers) {
+    let (host, username, password) = ("\(group).host", "\(group).username", "\(group).password")
     let keys = [
-      ("apns.proxy.username", proxy.username != nil, "apns.proxy.host", proxy.host != nil),
-      ("apns.proxy.password", proxy.password != nil, "apns.proxy.username", proxy.username != nil),
+      (username, proxy.username != nil, host, proxy.host != nil),
+      (password, proxy.password != nil, username, proxy.username != nil),
     ]
     for (key, isSet, other, isOtherSet) in keys where isSet && !isOtherSet {
       layers.add(.warning, layers.source(of: key), key: key, "is not used without \(other)")
     }
     if proxy.username?.contains(":") == true {
       layers.add(
-        .problem, layers.source(of: "apns.proxy.username"), key: "apns.proxy.username",
+        .problem, layers.source(of: username), key: username,
         "must not hold a colon: Basic credentials end the name with it")
     }
   }
@@ -211,7 +212,7 @@ struct SettingsRules {
   }
 
   private func checkAPNs(_ layers: inout SettingsLayers) {
-    checkProxy(&layers)
+    check(settings.apns.proxy, "apns.proxy", &layers)
     checkHosts(&layers)
     let (apns, usual) = (settings.apns, Settings.defaults.apns)
     checkConnections(
@@ -229,6 +230,7 @@ struct SettingsRules {
 
   private func checkFCM(_ layers: inout SettingsLayers) {
     let fcm = settings.fcm
+    check(fcm.proxy, "fcm.proxy", &layers)
     checkConnections(
       of: "fcm", least: fcm.connectionsPerLane, most: fcm.connectionsPerLaneMaximum,
       usualMost: Settings.defaults.fcm.connectionsPerLaneMaximum, &layers)
@@ -240,6 +242,7 @@ struct SettingsRules {
 
   private func checkWebPush(_ layers: inout SettingsLayers) {
     let webpush = settings.webpush
+    check(webpush.proxy, "webpush.proxy", &layers)
     checkConnections(
       of: "webpush", least: webpush.connectionsPerLane, most: webpush.connectionsPerLaneMaximum,
       usualMost: Settings.defaults.webpush.connectionsPerLaneMaximum, &layers)

@@ -39,7 +39,7 @@ package struct AppleReply: Sendable {
     case .closedByPeer where connectMilliseconds == nil,
       .reset where connectMilliseconds == nil:
       "the server must speak TLS 1.2 or newer at this port"
-    case .proxy: "apns.proxy.host and apns.proxy.port name the proxy"
+    case .proxy: "apns.proxy.host, fcm.proxy.host or webpush.proxy.host names the proxy"
     default: nil
     }
   }

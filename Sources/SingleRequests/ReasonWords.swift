@@ -147,15 +147,15 @@ package struct ReasonWords: Sendable, Equatable {
     .noRoute: (nil, "no server is configured for the device's environment", "set its host"),
     .unanswered: (
       nil, "the push was sent and never answered; it may have arrived",
-      "does Apple's service, or the network in between, have a fault?"
+      "does the platform's service, or the network in between, have a fault?"
     ),
     .unwritable: (
       nil, "the push had to wait, and Kafka did not accept a record with it",
       "check the topics' limits"
     ),
     .proxyAnswered: (
-      nil, "a proxy answered instead of Apple",
-      "check apns.*.host and what is between it and this machine; the log has the status"
+      nil, "a proxy answered instead of the platform",
+      "check the platform's host and what is between it and this machine; the log has the status"
     ),
   ]
 }

@@ -7,6 +7,7 @@ import Ingest
 import JSON
 import Kafka
 import Keyspace
+import Model
 import Pipeline
 import Processes
 import Redis
@@ -187,7 +188,13 @@ import Transport
     let proxy = HTTPProxy(
       endpoint: Endpoint(host: "proxy.example", port: 2007), username: "pu", password: "pp")
     #expect(deliver.routes[.production]?.proxy == proxy && deliver.routes[.sandbox]?.proxy == proxy)
-    #expect(deliver.routes[.fcm]?.proxy == nil)
+    let others = [("g", 2010, Destination.fcm), ("w", 2011, .webpush)].map { name, port, route in
+      deliver.routes[route]?.proxy
+        == HTTPProxy(
+          endpoint: Endpoint(host: "\(name).example", port: port), username: "\(name)u",
+          password: "\(name)p")
+    }
+    #expect(others == [true, true])
     #expect(try Assembly.deliverRoutes(.defaults).values.map(\.proxy) == [nil, nil])
     #expect(deliver.connectionsPerRoute == 12 && deliver.mostConnectionsPerRoute == 14)
     #expect(deliver.streamsPerConnection == 113 && deliver.readyPushes == 114)
@@ -195,6 +202,24 @@ import Transport
     #expect(deliver.connectTimeout == .seconds(16))
     #expect(deliver.pingInterval == .seconds(17 * 60))
     #expect(deliver.retry == RetryPolicy(initial: .milliseconds(118), maximum: .seconds(19)))
+  }
+
+  /// A proxy looks up names of the hosts that are listed; any others are looked up and checked here.
+  @Test(arguments: [
+    ("[browsers]", false, true), ("[browsers]", true, false), ("['*']", true, true),
+    ("['*']", false, true),
+  ])
+  func addressesOfPushServicesAreCheckedWhereTheyAreLookedUp(
+    hosts: String, hasProxy: Bool, isChecked: Bool
+  ) throws {
+    let yaml = SampleConfiguration.yaml.replacing("hosts: [push.example]", with: "hosts: \(hosts)")
+      .replacing(#"connect_to: "127.0.0.1:2009", "#, with: "")
+      .replacing(
+        "proxy: { host: w.example, port: 2011, username: wu, password: wp }, ",
+        with: hasProxy ? "proxy: { host: w.example }, " : "")
+    let target = try Assembly.deliverRoutes(settings(yaml))[.webpush]
+    #expect((target?.proxy != nil) == hasProxy && target?.connectTo == nil)
+    #expect(target?.refusesAddress?([10, 0, 0, 1]) == (isChecked ? true : nil))
   }
 
   @Test(arguments: ["production", "sandbox"])

@@ -71,12 +71,14 @@ enum SampleConfiguration {
       ping_interval: 17m
       retry: { initial: 118ms, maximum: 19s }
     fcm: { host: fcm.example, port: 2008, ca_file: apns.pem, token_file: token, project: p-1,
+      proxy: { host: g.example, port: 2010, username: gu, password: gp },
       connections_per_lane: 3, connections_per_lane_maximum: 9, streams_per_connection: 99,
       messages_per_minute: 1200 }
     webpush: { vapid_key_file: vapid.pem, vapid_key_id: other,
       former_vapid_keys: {old: {file: o.pem}}, subject: "mailto:a@example.com",
       hosts: [push.example], ports: ["8443"],
-      connect_to: "127.0.0.1:2009", ca_file: apns.pem, connections_per_lane: 2,
+      connect_to: "127.0.0.1:2009", ca_file: apns.pem,
+      proxy: { host: w.example, port: 2011, username: wu, password: wp }, connections_per_lane: 2,
       connections_per_lane_maximum: 5, streams_per_connection: 98, key_pair_per_message: true }
     lanes:
       count: 20

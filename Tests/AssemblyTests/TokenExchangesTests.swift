@@ -1,12 +1,12 @@
 import Deliver
 import EventLoop
-import FCM
 import HTTPServer
 import Settings
 import Testing
 import Transport
 
 @testable import Assembly
+@testable import FCM
 
 /// How access tokens are asked for: of a metadata server, and of programs.
 @Suite struct TokenExchangesTests {
@@ -36,11 +36,15 @@ import Transport
 
   private static let token = #"{"access_token":"ya29.m","expires_in":3600,"token_type":"Bearer"}"#
 
-  private func metadata(_ host: String, project: String? = nil) throws -> FCMCredentialFiles {
+  /// - Parameter proxy: the port of a proxy that is none.
+  private func metadata(
+    _ host: String, project: String? = nil, proxy: Int? = nil
+  ) throws -> FCMCredentialFiles {
     var settings = Settings.defaults
     settings.fcm.metadata = true
     settings.fcm.metadataHost = host
     settings.fcm.project = project
+    if let proxy { (settings.fcm.proxy.host, settings.fcm.proxy.port) = ("127.0.0.1", proxy) }
     return try #require(try FCMCredentialFiles.all(settings).first)
   }
 
@@ -69,6 +73,32 @@ import Transport
       #expect(files.projectName == "unknown project")
       #expect(files.sourceName == "metadata server \(host)")
       #expect(await outcome(files) == "project p-7")
+    }
+  }
+
+  @Test func theMetadataServerIsNotAskedThroughTheProxy() async throws {
+    let answers = [
+      Self.base + "instance/service-accounts/default/token": Self.answer(Self.token)
+    ]
+    try await serve(answers) { host in
+      let files = try metadata(host, project: "p-1", proxy: 1)
+      #expect(await outcome(files) == "project p-1")
+    }
+  }
+
+  /// The proxy is a server that leads nowhere. Nobody else knows the token server's name.
+  @Test func tokenServersAreAskedThroughTheProxy() async throws {
+    try await serve([:]) { host in
+      let port = try #require(Int(host.split(separator: ":")[1]))
+      let proxy = HTTPProxy(endpoint: Endpoint(host: "127.0.0.1", port: port))
+      let exchanges = try TokenExchanges(caFile: nil, proxy: proxy, wallClock: { 0 })
+      let request = TokenRequest.HTTP(
+        method: "POST", url: "https://oauth2.test/token", fields: [], body: [])
+      guard case .failure(let why) = await exchanges.reply(to: .http(request)) else {
+        Issue.record("there is an answer")
+        return
+      }
+      #expect(why.contains("the proxy \(host) "), "\(why)")
     }
   }
 

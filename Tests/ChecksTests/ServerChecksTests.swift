@@ -161,4 +161,14 @@ import Transport
     let apple = try CheckedServer.all(settings, for: .send)
     #expect(apple.map(\.dialled.host) == ["proxy.test", "proxy.test"])
   }
+
+  /// Nobody knows which push services browsers will name, but the way to all of them leads there.
+  @Test func theProxyOfWebPushIsOne() throws {
+    var settings = Settings.defaults
+    settings.webpush.vapidKeyFile = "vapid.pem"
+    settings.webpush.proxy.host = "proxy.test"
+    let servers = try CheckedServer.all(settings, for: .send)
+    #expect(servers.last?.endpoint == Endpoint(host: "proxy.test", port: 3_128))
+    #expect(servers.last?.key == "webpush.proxy.host")
+  }
 }

@@ -59,7 +59,7 @@ private struct ServerAccount: PlatformAccount {
 
   private func bed(
     _ loop: EventLoop, sandbox: DeliverBed.Sandbox = .served, more: [String] = [],
-    streams: Int = 100
+    invented: [String] = [], streams: Int = 100
   ) throws -> DeliverBed {
     let bed = try DeliverBed(loop, sandbox: sandbox) {
       $0.routes[.webpush] = $0.routes[.production]
@@ -68,7 +68,8 @@ private struct ServerAccount: PlatformAccount {
       $0.mostConnectionsPerRoute = 1
       $0.streamsPerConnection = streams
     }
-    let others = more.map { ($0, bed.server.port) }
+    let others =
+      more.map { ($0, bed.server.port) } + invented.map { ($0, bed.sandbox.lastPort) }
     bed.use(
       AppCredentials(
         Servers(
@@ -156,8 +157,12 @@ private struct ServerAccount: PlatformAccount {
       defer { bed.stop() }
       bed.server.holdsAnswers = true
       let busy = SegmentTally()
-      await bed.stage.admit(bed.batch(names.map { (.webpush, $0 + "/a") }, busy))
-      await bed.until("all are in flight") { bed.server.requests.count == names.count }
+      // As many at a time as are tried that nobody knows.
+      for first in stride(from: 0, to: names.count, by: UnopenedServers.most) {
+        let some = names[first..<min(first + UnopenedServers.most, names.count)]
+        await bed.stage.admit(bed.batch(some.map { (.webpush, $0 + "/a") }, busy))
+        await bed.until("all are in flight") { bed.server.requests.count == first + some.count }
+      }
       await bed.stage.admit(bed.batch(devices("one/a"), bed.tally))
       #expect(bed.tally.settled == 0 && bed.tally.stragglers.count == 1)
       #expect(bed.stage.routes.all.count == names.count)
@@ -187,5 +192,79 @@ private struct ServerAccount: PlatformAccount {
       await bed.until("settled") { bed.tally.settled == 3 }
       #expect(bed.tally.accepted == 3 && routes.all.count == 1)
     }
+  }
+
+  /// Whoever subscribes may invent servers. A few of them are tried at a time; the others' pushes
+  /// leave their segment, and a server that was open before waits for none of them.
+  @Test func inventedServersAreTriedAFewAtATime() async throws {
+    let names = (0...UnopenedServers.most).map { "invented\($0)" }
+    try await onLoop { _, loop in
+      let bed = try bed(loop, sandbox: .refused, invented: names)
+      defer { bed.stop() }
+      let routes = bed.stage.routes
+      await bed.stage.admit(bed.batch(devices("one/a"), bed.tally))
+      await bed.until("settled") { bed.tally.accepted == 1 }
+      routes.forget(at: loop.now &+ Evidence.memory + 1_000_000_000)
+      #expect(routes.all.isEmpty)
+
+      let invented = SegmentTally()
+      await bed.stage.admit(bed.batch(names.map { (.webpush, $0 + "/a") }, invented))
+      #expect(routes.all.count == UnopenedServers.most && invented.stragglers.count == 1)
+      #expect(invented.rejected.reduce(0, +) == 0 && invented.verdicts.isEmpty)
+      let figures = bed.stage.figures[Platform.webpush.name]
+      #expect(figures?.serversOnTrial == UnopenedServers.most && figures?.turnedAway == 1)
+      await bed.stage.admit(bed.batch(devices("one/b"), bed.tally))
+      await bed.until("settled") { bed.tally.accepted == 2 }
+      #expect(routes.all.count == UnopenedServers.most + 1)
+    }
+  }
+
+  @Test func aTrialThatCameToNothingMakesRoomAndRests() async throws {
+    let names = (0...UnopenedServers.most).map { "invented\($0)" }
+    try await onLoop { _, loop in
+      let bed = try bed(loop, sandbox: .refused, invented: names)
+      defer { bed.stop() }
+      let routes = bed.stage.routes
+      let first = SegmentTally()
+      await bed.stage.admit(bed.batch(names.dropLast().map { (.webpush, $0 + "/a") }, first))
+      await bed.until("refused") { routes.all.allSatisfy { $0.cannotConnect } }
+      bed.stage.postponeWaiting(of: first)
+      #expect(first.stragglers.count == UnopenedServers.most)
+      // The last one takes the place of the first, which rests.
+      let later = SegmentTally()
+      await bed.stage.admit(
+        bed.batch(devices("invented\(UnopenedServers.most)/a"), later))
+      #expect(later.stragglers.isEmpty && routes.all.count == UnopenedServers.most)
+      await bed.stage.admit(bed.batch(devices("invented0/b"), later))
+      #expect(later.stragglers.count == 1 && routes.all.count == UnopenedServers.most)
+    }
+  }
+}
+
+/// Which servers rest, and which are known.
+@Suite struct UnopenedServersTests {
+  private let minute = UnopenedServers.rest
+
+  @Test func aServerThatMadeRoomRests() {
+    var servers = UnopenedServers()
+    #expect(!servers.rests([1], at: 0))
+    servers.ended([1], hasOpened: false, madeRoom: false, at: 5)
+    #expect(!servers.rests([1], at: 5))
+    servers.ended([1], hasOpened: false, madeRoom: true, at: 10)
+    #expect(servers.rests([1], at: 9 + minute) && !servers.rests([1], at: 10 + minute))
+    #expect(!servers.rests([2], at: 10) && !servers.hasOpened([1]))
+    servers.ended([1], hasOpened: true, madeRoom: true, at: 20)
+    #expect(servers.hasOpened([1]) && !servers.rests([1], at: 20))
+  }
+
+  @Test(arguments: [true, false])
+  func boundedlyManyAreRemembered(hasOpened: Bool) {
+    var servers = UnopenedServers()
+    let origins = (0...UnopenedServers.mostRemembered).map { [UInt8]("\($0)".utf8) }
+    for origin in origins {
+      servers.ended(origin, hasOpened: hasOpened, madeRoom: true, at: 1)
+    }
+    let known = origins.filter { servers.hasOpened($0) || servers.rests($0, at: 2) }
+    #expect(known == Array(origins.dropFirst()))
   }
 }

@@ -43,10 +43,10 @@ import Threads
     obstacles.set(closure: .noToken, reason: "no key")
     #expect(
       told.take() == [
-        "-sandbox: unreachable (timed out)", "+sandbox: no provider token (no key)",
+        "-sandbox: unreachable (timed out)", "+sandbox: no credentials (no key)",
       ])
     obstacles.set(closure: nil, reason: "no key")
-    #expect(told.take() == ["-sandbox: no provider token (no key)"] && obstacles.all == [])
+    #expect(told.take() == ["-sandbox: no credentials (no key)"] && obstacles.all == [])
   }
 
   @Test func slownessIsToldWhenItBeginsAndEnds() {

@@ -61,6 +61,8 @@ import Testing
     ("redis: {username: u}", "redis.username"),
     ("redis: {cluster: ['r:1'], database: 1}", "redis.database"),
     ("apns: {proxy: {host: p, username: 'a:b', password: c}}", "apns.proxy.username"),
+    ("fcm: {proxy: {host: p, username: 'a:b', password: c}}", "fcm.proxy.username"),
+    ("webpush: {proxy: {host: p, username: 'a:b', password: c}}", "webpush.proxy.username"),
     ("redis: {cluster: ['r:1'], sentinel: {nodes: ['s:1']}}", "redis.sentinel.nodes"),
     ("redis: {cluster: ['r']}", "redis.cluster"), ("redis: {cluster: []}", "redis.cluster"),
     ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
@@ -92,6 +94,8 @@ import Testing
     ("apns: {proxy: {host: p, password: p}}", ["apns.proxy.password"]),
     ("apns: {proxy: {host: p, username: u, password: p}}", []),
     ("apns: {proxy: {host: p}}", []),
+    ("fcm: {proxy: {username: u, password: p}}", ["fcm.proxy.username"]),
+    ("webpush: {proxy: {host: p, password: p}}", ["webpush.proxy.password"]),
   ])
   func aNameForAProxyNeedsTheProxy(_ yaml: String, _ keys: [String]) throws {
     let report = try SettingsFixture(yaml).load()

@@ -70,27 +70,89 @@ import Threads
     }
   }
 
-  /// It finds the way by itself; its own address is the operator's choice.
-  @Test func aProxyIsNotAskedAbout() async throws {
+}
+
+/// A proxy on the way to servers whose addresses are asked about.
+@Suite struct CheckedTunnelTests {
+  /// What comes of connecting to `push.test` at these addresses, through a proxy, and what the
+  /// proxy was asked for.
+  /// - Parameter refuses: nil: the proxy looks the name up.
+  private func connect(
+    at addresses: [String], port: Int, _ loop: EventLoop, book: AddressBook = AddressBook(),
+    _ manner: FakeProxy.Manner = .leads, refuses: (@Sendable ([UInt8]) -> Bool)?
+  ) async throws -> (client: Client, asked: [String]) {
+    let proxy = try FakeProxy(loop)
+    defer { proxy.stop() }
+    proxy.manner = manner
+    let client = Client(loop)
+    var options = TransportOptions()
+    options.proxy = HTTPProxy(endpoint: Endpoint(host: "127.0.0.1", port: proxy.port))
+    let found = try addresses.flatMap {
+      try Resolver.numeric(Endpoint(host: $0, port: port)).get()
+    }
+    options.names = NameResolver { _ in .success(found) }
+    options.refusesAddress = refuses
+    let connection = Connection(
+      to: Endpoint(host: "push.test", port: port), tls: nil, options: options, addresses: book,
+      loop: loop, delegate: client)
+    connection.connect()
+    await client.until { client.isOpen || client.isClosed }
+    connection.close()
+    return (client, proxy.asked)
+  }
+
+  /// Its own address is the operator's choice.
+  @Test func aProxyIsAskedForAnAddressThatIsNotRefused() async throws {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     try await LoopActor(loop).run { _ in
-      let proxy = try FakeProxy(loop)
-      defer { proxy.stop() }
       let server = Echo()
-      let listener = try server.listen(on: loop)
+      let listener = try server.listen(host: "127.0.0.3", on: loop)
       defer { listener.close() }
-      let client = Client(loop)
-      var options = TransportOptions()
-      options.proxy = HTTPProxy(endpoint: Endpoint(host: "127.0.0.1", port: proxy.port))
-      options.refusesAddress = { _ in true }
-      let connection = Connection(
-        to: Endpoint(host: "127.0.0.1", port: listener.port), tls: nil, options: options,
-        loop: loop, delegate: client)
-      connection.connect()
-      await client.until { client.isOpen || client.isClosed }
-      connection.close()
-      #expect(client.isOpen)
+      let (client, asked) = try await connect(
+        at: ["127.0.0.1", "127.0.0.3"], port: listener.port, loop
+      ) { $0 != [127, 0, 0, 3] }
+      #expect(client.isOpen && asked == ["CONNECT 127.0.0.3:\(listener.port) HTTP/1.1"])
+    }
+  }
+
+  @Test func aProxyIsNotAskedForAHostWithNoOtherAddresses() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let (client, asked) = try await connect(at: ["10.0.0.1", "10.0.0.2"], port: 443, loop) {
+        $0[0] == 10
+      }
+      #expect(client.error?.code == .refusedAddress && asked.isEmpty)
+    }
+  }
+
+  @Test func aProxyIsAskedForTheNameWhereNothingIsRefused() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let (client, asked) = try await connect(
+        at: ["10.0.0.1"], port: 443, loop, .says("HTTP/1.1 502 No\r\n\r\n"), refuses: nil)
+      #expect(client.error?.code == .proxy && asked == ["CONNECT push.test:443 HTTP/1.1"])
+    }
+  }
+
+  /// The third connection passes over the third address, whose turn it is.
+  @Test func anAddressThatTheProxyDoesNotReachIsAskedForLast() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let book = AddressBook()
+      var all: [String] = []
+      for _ in 0..<3 {
+        let (_, asked) = try await connect(
+          at: ["10.0.0.1", "10.0.0.2", "10.0.0.3"], port: 443, loop, book: book,
+          .says("HTTP/1.1 502 No\r\n\r\n")
+        ) { _ in false }
+        all += asked
+      }
+      #expect(
+        all == [1, 3, 2].map { "CONNECT 10.0.0.\($0):443 HTTP/1.1" }, "\(all)")
     }
   }
 }

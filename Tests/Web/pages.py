@@ -131,6 +131,21 @@ class Page:
         found = until("a worker that runs", lambda: self.browser.targets("service_worker"))
         return self.browser.attach(found[0]["targetId"])
 
+    def change_subscription(self, script):
+        """Dispatches pushsubscriptionchange in the worker, and waits for what it does on it. The
+        script returns the event's subscriptions. A browser refuses to extend an event of a
+        script's, so the event takes the promise itself."""
+        extended = self.browser.evaluate(self.worker(), f"""(async () => {{
+          const subscriptions = await (async () => {{ {script} }})();
+          const event = new PushSubscriptionChangeEvent("pushsubscriptionchange", subscriptions);
+          const promises = [];
+          event.waitUntil = (promise) => promises.push(promise);
+          self.dispatchEvent(event);
+          await Promise.all(promises);
+          return promises.length;
+        }})()""")
+        expect(extended == 1, "the worker does not listen to pushsubscriptionchange")
+
     def tabs(self):
         return sorted(target["url"] for target in self.browser.targets("page")
                       if target["url"].startswith(self.site.url))

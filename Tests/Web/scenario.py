@@ -213,15 +213,33 @@ class Scenario:
         old = self.page.endpoint()
         self.page.push({"notification": {"title": "Awake"}})
         expect(self.desktop.wait("Awake"), "the desktop shows nothing")
-        # The browser's own event cannot be made: this is what the worker does on it.
-        self.page.browser.evaluate(self.page.worker(), """(async () => {
+        self.page.change_subscription("""
           const oldSubscription = await registration.pushManager.getSubscription();
           await oldSubscription.unsubscribe();
-          await replace({ oldSubscription, newSubscription: null });
-        })()""")
+          return { oldSubscription };""")
         asked = self.take("DELETE", "PUT")
         expect(asked == {"DELETE": old, "PUT": self.page.endpoint()}, f"asked: {asked}")
         expect(old != self.page.endpoint(), "the subscription is the old one")
+
+    def a_subscription_that_the_browser_renewed_is_sent(self):
+        old = self.page.endpoint()
+        self.page.change_subscription("""
+          const oldSubscription = await registration.pushManager.getSubscription();
+          const { applicationServerKey } = oldSubscription.options;
+          await oldSubscription.unsubscribe();
+          const newSubscription = await registration.pushManager.subscribe(
+            { userVisibleOnly: true, applicationServerKey });
+          return { oldSubscription, newSubscription };""")
+        asked = self.take("DELETE", "PUT")
+        expect(asked == {"DELETE": old, "PUT": self.page.endpoint()}, f"asked: {asked}")
+        expect(old != self.page.endpoint(), "the subscription is the old one")
+
+    def a_change_that_names_no_subscription_makes_one_with_the_current_key(self):
+        self.page.change_subscription("""
+          await (await registration.pushManager.getSubscription()).unsubscribe();
+          return {};""")
+        endpoint = self.take("PUT")["PUT"]
+        expect(endpoint == self.page.endpoint(), f"the endpoint {endpoint}")
 
     def a_log_out_ends_it(self):
         endpoint = self.page.endpoint()

@@ -67,10 +67,10 @@ package final class Connection {
 
   package var isOpen: Bool { state == .open }
 
-  /// The server's name has no address yet; its time is not the connection's.
+  /// A name on the way to the server has no address yet; its time is not the connection's.
   package var isResolving: Bool { dialer?.isResolving == true }
 
-  /// For how long the server's name was looked up, in nanoseconds.
+  /// For how long names were looked up, in nanoseconds.
   package private(set) var resolvingNanoseconds: UInt64 = 0
 
   /// How many addresses the name of the server that it is connected to leads to.

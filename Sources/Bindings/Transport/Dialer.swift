@@ -4,7 +4,7 @@ import Glibc
 import Text
 
 /// The way to a server, up to the first byte that is meant for it: the addresses of its name, the
-/// race between them, and the proxy, where one is between. Confined to its loop. The name has a
+/// race between them, and the proxy, where one is between. Confined to its loop. Each name has a
 /// time of its own; what follows is bounded by the connection's deadline.
 final class Dialer {
   enum Outcome {
@@ -13,13 +13,20 @@ final class Dialer {
     case failed(TransportError)
   }
 
+  /// Whose name is looked up.
+  private enum Name { case server, proxy }
+
   private let endpoint: Endpoint
   private let options: TransportOptions
   private let book: AddressBook?
   private let loop: EventLoop
   private var race: ConnectionRace?
-  /// To whom it is connected, or is about to be: the proxy, where one is between.
+  /// To whom it is connected, or is about to be: the proxy, where one is between that finds the
+  /// server by itself.
   private(set) var address: SocketAddress?
+  private var lookedUp = Name.server
+  /// The server's address that the proxy is asked for; nil: it is asked for the name.
+  private var tunnelled: SocketAddress?
   /// How many the name leads to.
   private(set) var addressCount = 0
   private var tunnel: ProxyTunnel?
@@ -46,7 +53,12 @@ final class Dialer {
   func start(whenResolved: @escaping () -> Void, whenOver: @escaping (Outcome) -> Void) {
     self.whenOver = whenOver
     self.whenResolved = whenResolved
-    let server = options.proxy?.endpoint ?? endpoint
+    lookUp(options.proxy == nil || options.refusesAddress != nil ? .server : .proxy)
+  }
+
+  private func lookUp(_ name: Name) {
+    lookedUp = name
+    let server = name == .proxy ? options.proxy?.endpoint ?? endpoint : endpoint
     let handoff = LoopConfined(self)
     if case .success(let addresses) = Resolver.numeric(server) {
       return loop.execute { handoff.value?.resolved(.success(addresses)) }
@@ -61,7 +73,7 @@ final class Dialer {
     options.names.resolve(server, on: loop) { result in handoff.value?.resolved(result) }
   }
 
-  /// The server's name has no address yet.
+  /// A name on the way has no address yet.
   var isResolving: Bool { whenResolved != nil }
 
   func cancel() {
@@ -85,26 +97,45 @@ final class Dialer {
 
   private func resolved(_ result: Result<[SocketAddress], TransportError>) {
     // The resolver keeps an answer that comes after the end, or after the time for it.
-    guard whenOver != nil, let whenResolved else { return }
-    endResolving()
+    guard whenOver != nil, whenResolved != nil else { return }
+    resolveTimer?.cancel()
     switch result {
     case .failure(let error): finish(.failed(error))
     case .success(let all):
       let found = all.filter(mayConnect)
       guard !found.isEmpty || all.isEmpty else { return finish(.failed(refusal(of: all.count))) }
-      whenResolved()
-      addressCount = found.count
-      let order = book?.order(found, at: loop.now) ?? AddressBook.interleaved(found)
-      race = ConnectionRace(
-        order, of: options.proxy?.endpoint ?? endpoint, options: options, book: book, loop: loop
-      ) { [weak self] in self?.raced($0) }
-      race?.start()
+      if tunnelled == nil { addressCount = found.count }
+      guard options.proxy != nil, lookedUp == .server else { return connect(to: found) }
+      guard let first = ordered(found).first else {
+        return finish(.failed(TransportError(.unresolved, "\(endpoint) has no address")))
+      }
+      tunnelled = first
+      lookUp(.proxy)
     }
+  }
+
+  /// In the order to try them.
+  private func ordered(_ found: [SocketAddress]) -> [SocketAddress] {
+    book?.order(found, at: loop.now) ?? AddressBook.interleaved(found)
+  }
+
+  private func connect(to found: [SocketAddress]) {
+    let whenResolved = whenResolved
+    endResolving()
+    whenResolved?()
+    // A book knows addresses of one host alone: the server's, where these were looked up.
+    let isOfServer = tunnelled != nil
+    race = ConnectionRace(
+      isOfServer ? AddressBook.interleaved(found) : ordered(found),
+      of: options.proxy?.endpoint ?? endpoint, options: options, book: isOfServer ? nil : book,
+      loop: loop
+    ) { [weak self] in self?.raced($0) }
+    race?.start()
   }
 
   /// The proxy's own address is the operator's choice, and is not asked about.
   private func mayConnect(to address: SocketAddress) -> Bool {
-    guard let refuses = options.refusesAddress, options.proxy == nil else { return true }
+    guard let refuses = options.refusesAddress, lookedUp == .server else { return true }
     guard let bytes = address.networkBytes else { return false }
     return !refuses(bytes)
   }
@@ -121,7 +152,7 @@ final class Dialer {
     switch outcome {
     case .failed(let error): finish(.failed(error))
     case .connected(let descriptor, let address):
-      self.address = address
+      self.address = tunnelled ?? address
       guard let proxy = options.proxy else { return finish(.connected(descriptor)) }
       self.descriptor = descriptor
       ask(proxy)
@@ -163,7 +194,8 @@ final class Dialer {
     } catch {
       return finish(.failed(TransportError(.noDescriptors, "\(error)")))
     }
-    let tunnel = ProxyTunnel(through: proxy, to: endpoint)
+    let target = tunnelled.map { Endpoint(host: $0.host, port: endpoint.port) } ?? endpoint
+    let tunnel = ProxyTunnel(through: proxy, to: target)
     self.tunnel = tunnel
     // Some hundred bytes, which an empty socket takes whole.
     let request = tunnel.request

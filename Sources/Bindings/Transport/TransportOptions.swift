@@ -32,8 +32,9 @@ package struct TransportOptions: Sendable {
   /// there: 4 or 16 bytes in network order. When it refuses all, the connection fails with
   /// `.refusedAddress`.
   ///
-  /// It is not asked where others find the way: a proxy is given the server's name and resolves it
-  /// itself, so its own rules must keep it from such addresses; a `network` has no addresses.
+  /// Where a `proxy` is between, the server's name is looked up here all the same, and the proxy is
+  /// asked for an address that is not refused. With nil it is asked for the name, which it looks up
+  /// itself. It is not asked of the proxy's own address, nor of a `network`, which has none.
   package var refusesAddress: (@Sendable (_ address: [UInt8]) -> Bool)?
   /// Offered in the TLS handshake (ALPN); nil: those of `ClientSecurity`.
   package var applicationProtocols: [String]?

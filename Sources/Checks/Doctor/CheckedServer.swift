@@ -79,8 +79,13 @@ struct CheckedServer: Sendable {
       // Its certificate is for the push services that stand in the place of the name.
       servers.append(
         CheckedServer(
-          name: "Web Push", endpoint: endpoint, security: nil, proxy: nil,
+          name: "Web Push", endpoint: endpoint, security: nil, proxy: route.proxy,
           key: "webpush.connect_to"))
+    } else if let proxy = routes[.webpush]?.proxy {
+      servers.append(
+        CheckedServer(
+          name: "the proxy of Web Push", endpoint: proxy.endpoint, security: nil, proxy: nil,
+          key: "webpush.proxy.host"))
     }
     return servers
   }

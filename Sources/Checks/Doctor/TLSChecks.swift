@@ -56,7 +56,7 @@ enum TLSChecks {
       list.problem(
         "tls.handshake", error.code == .tls ? .dependency : .outage,
         "\(server.name): \(error.description)", of: subject, key: server.key,
-        hint: error.cause?.hint ?? hint(error.code))
+        hint: error.cause?.hint ?? hint(error.code, server))
     case .done(let handshake, let time):
       let spoken = handshake.applicationProtocol.map { " and \($0) (ALPN)" } ?? ""
       list.ok(
@@ -66,11 +66,11 @@ enum TLSChecks {
     }
   }
 
-  private static func hint(_ code: TransportError.Code) -> String? {
+  private static func hint(_ code: TransportError.Code, _ server: CheckedServer) -> String? {
     switch code {
     case .unresolved: "is the host's name right, and does DNS work here?"
     case .unreachable, .timeout: "does the server run, and is the way to this port open?"
-    case .proxy: "apns.proxy.host and apns.proxy.port name the proxy"
+    case .proxy: "\(server.key.prefix { $0 != "." }).proxy.host and port name the proxy"
     default: "is TLS spoken at this port?"
     }
   }

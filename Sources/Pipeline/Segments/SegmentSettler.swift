@@ -17,6 +17,7 @@ final class SegmentSettler {
   }
 
   func settle(_ run: SegmentRun) async throws {
+    let platforms = run.tally.platformsWithVerdicts
     if !run.tally.stragglers.isEmpty { try await stragglers.write(run) }
     let segment = run.segment
     try await news.settle(run)
@@ -33,24 +34,29 @@ final class SegmentSettler {
     lane.counters.count(run.tally)
     if settled.findings.pruneWithheld > 0 {
       lane.log.error(
-        "Apple calls too many devices of this app gone (410): none of these is removed, and "
-          + "sending goes on. devices.removal_share says how many are too many",
+        "a platform calls too many devices of this app gone: none of these is removed, and sending "
+          + "goes on. devices.removal_share says how many are too many",
         .of(
           segment.event,
           [
-            "topic": .text(run.tally.topic),
+            "topic": .text(run.tally.topic), "platforms": .text(platforms.joined(separator: ", ")),
             "tokens": .integer(settled.findings.pruneWithheld),
           ]))
     }
     if settled.findings.withheld > 0 {
       lane.log.error(
-        "Apple calls tokens unusable and takes too few of the same topic and environment: "
+        "a platform calls tokens unusable and takes too few of the same topic and environment: "
           + "are both right? None was set aside",
-        .of(segment.event, ["tokens": .integer(settled.findings.withheld)]))
+        .of(
+          segment.event,
+          [
+            "platforms": .text(platforms.joined(separator: ", ")),
+            "tokens": .integer(settled.findings.withheld),
+          ]))
     }
     if settled.findings.failed > 0 {
       lane.log.warning(
-        "what Apple said of tokens is not all written: keys of users or tokens hold something else",
+        "what platforms said of tokens is not all written: keys of users or tokens hold something else",
         .of(segment.event, ["keys": .integer(settled.findings.failed)]))
     }
     lane.spans.settled(run)
@@ -68,7 +74,7 @@ final class SegmentSettler {
     }
   }
 
-  /// Counts what was sent of a segment whose rest cannot be, and writes what Apple said of its
+  /// Counts what was sent of a segment whose rest cannot be, and writes what platforms said of its
   /// tokens.
   func settlePart(_ run: SegmentRun) async {
     // Whatever may be wrong with the rest of it.
@@ -88,7 +94,7 @@ final class SegmentSettler {
       return
     } catch {
       lane.log.warning(
-        "what Apple said of a segment's tokens is not written", ["error": .text("\(error)")])
+        "what platforms said of a segment's tokens is not written", ["error": .text("\(error)")])
     }
     do {
       try await lane.retry.persistent("write counters to Redis", for: run.segment.event) {

@@ -1,5 +1,12 @@
 extension SettingTable {
-  static let apns: [SettingKey] = [
+  static let apns: [SettingKey] = apnsServers + apnsProxy + apnsCredentials
+
+  private static let apnsProxy = proxy(
+    "apns.proxy", host: \.apns.proxy.host, port: \.apns.proxy.port,
+    username: \.apns.proxy.username, password: \.apns.proxy.password,
+    "An HTTP proxy that leads to Apple (CONNECT). TLS goes through it to Apple's own servers.")
+
+  private static let apnsServers: [SettingKey] = [
     .text(
       "apns.production.host", \.apns.production.host, default: "api.push.apple.com", .host,
       "The host for tokens of apps from the App Store and TestFlight."),
@@ -57,20 +64,9 @@ extension SettingTable {
     .path(
       "apns.ca_file", \.apns.caFile, example: "/etc/fanfare/simulator/ca.pem",
       "PEM certificates to trust instead of the system's, for a simulator."),
-    .text(
-      "apns.proxy.host", \.apns.proxy.host, example: "proxy.internal", .host,
-      "An HTTP proxy that leads to Apple (CONNECT). TLS goes through it to Apple's own servers."),
-    .integer("apns.proxy.port", \.apns.proxy.port, default: 3_128, 1...65_535, "The proxy's port."),
-    .text(
-      "apns.proxy.username", \.apns.proxy.username, example: "fanfare", .any,
-      "The user name for a proxy that needs a login (Basic). Name and password are sent to it in "
-        + "the clear."),
-    .secret(
-      "apns.proxy.password", \.apns.proxy.password,
-      "The proxy's password. It is safer in a file: see password_file."),
-    .secretFile(
-      "apns.proxy.password_file", of: "apns.proxy.password", example: "/run/secrets/proxy-password",
-      "A file that holds the proxy's password, up to 4 KiB."),
+  ]
+
+  private static let apnsCredentials: [SettingKey] = [
     .path(
       "apns.key_file", \.apns.keyFile, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
       "The .p8 key from the Apple developer account, or a directory with one. It is needed for "

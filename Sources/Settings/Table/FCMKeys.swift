@@ -1,5 +1,13 @@
 extension SettingTable {
-  static let fcm: [SettingKey] = [
+  static let fcm: [SettingKey] = fcmAccount + fcmProxy + fcmConnections
+
+  private static let fcmProxy = proxy(
+    "fcm.proxy", host: \.fcm.proxy.host, port: \.fcm.proxy.port, username: \.fcm.proxy.username,
+    password: \.fcm.proxy.password,
+    "An HTTP proxy that leads to Google (CONNECT): to FCM, and to the token server of service "
+      + "accounts. The metadata server is never asked through it.")
+
+  private static let fcmAccount: [SettingKey] = [
     .path(
       "fcm.service_account_file", \.fcm.serviceAccountFile,
       example: "/run/secrets/firebase-service-account.json",
@@ -43,6 +51,9 @@ extension SettingTable {
     .path(
       "fcm.ca_file", \.fcm.caFile, example: "/etc/fanfare/simulator/ca.pem",
       "PEM certificates to trust instead of the system's, for a simulator."),
+  ]
+
+  private static let fcmConnections: [SettingKey] = [
     .integer(
       "fcm.connections_per_lane", \.fcm.connectionsPerLane, default: 2, 1...64,
       "How many connections a lane keeps to FCM."),

@@ -1,7 +1,15 @@
 import Text
 
 extension SettingTable {
-  static let webpush: [SettingKey] = [
+  static let webpush: [SettingKey] = webpushServices + webpushProxy + webpushConnections
+
+  private static let webpushProxy = proxy(
+    "webpush.proxy", host: \.webpush.proxy.host, port: \.webpush.proxy.port,
+    username: \.webpush.proxy.username, password: \.webpush.proxy.password,
+    "An HTTP proxy that leads to push services (CONNECT). It is asked for the host's name; with "
+      + "`*` in hosts the worker looks the name up itself, and asks for an address that is public.")
+
+  private static let webpushServices: [SettingKey] = [
     .path(
       "webpush.vapid_key_file", \.webpush.vapidKeyFile, example: "/run/secrets/vapid.pem",
       "The private key of the VAPID key pair: PEM, or 32 bytes as base64url. Browsers subscribe "
@@ -35,6 +43,9 @@ extension SettingTable {
     .path(
       "webpush.ca_file", \.webpush.caFile, example: "/etc/fanfare/simulator/ca.pem",
       "PEM certificates to trust instead of the system's, for a simulator."),
+  ]
+
+  private static let webpushConnections: [SettingKey] = [
     .integer(
       "webpush.connections_per_lane", \.webpush.connectionsPerLane, default: 1, 1...64,
       "How many connections a lane keeps to each push service that it has pushes for."),

@@ -83,29 +83,40 @@ package struct DeliverOptions: Sendable {
   }
 }
 
+/// A server that pushes of one destination go to.
+package struct PushServer: Sendable, Hashable {
+  package let destination: Destination
+  package let endpoint: Endpoint
+
+  package init(_ destination: Destination, _ endpoint: Endpoint) {
+    self.destination = destination
+    self.endpoint = endpoint
+  }
+}
+
 /// A notice of Deliver's to the operator. None of it holds a device token or a secret.
 package enum DeliverNotice: Sendable, Equatable {
-  case connected(Endpoint)
+  case connected(PushServer)
   /// `retryAfter`: when the next connection is tried.
-  case disconnected(Endpoint, reason: String, retryAfter: Duration)
+  case disconnected(PushServer, reason: String, retryAfter: Duration)
   /// The server's GOAWAY: a connection takes no more pushes. `retryAfter`: when another takes its
   /// place.
-  case goingAway(Endpoint, reason: String, retryAfter: Duration)
+  case goingAway(PushServer, reason: String, retryAfter: Duration)
   /// A connection takes no more pushes for a reason of ours.
-  case retired(Endpoint, reason: String, retryAfter: Duration)
+  case retired(PushServer, reason: String, retryAfter: Duration)
   /// A lane has another number of connections from now on, by its load.
-  case resized(Endpoint, connections: Int)
-  case unanswered(Endpoint, pushes: Int)
+  case resized(PushServer, connections: Int)
+  case unanswered(PushServer, pushes: Int)
   /// A connection ended with pushes in flight, which are sent again.
-  case lost(Endpoint, pushes: Int, reason: String)
+  case lost(PushServer, pushes: Int, reason: String)
   /// Pushes were taken for accepted for want of an answer, before the server said that it had
   /// refused them, or thrown them away.
   case refusedLate(Endpoint, pushes: Int)
   /// The server says that what we send is wrong; the push is rejected and the next ones will be
   /// too.
-  case configurationRejected(Endpoint, reason: RejectionReason)
+  case configurationRejected(PushServer, reason: RejectionReason)
   /// The server says something that its platform does not document: the first time that it does.
-  case unknownAnswer(Endpoint, UnknownAnswer)
+  case unknownAnswer(PushServer, UnknownAnswer)
   /// Pushes of a route or topic cannot be sent from now on.
   case obstacleBegan(RouteObstacle)
   /// They can again.

@@ -88,7 +88,7 @@ final class AnswerJudge {
   ) {
     figures.answerCounts.refuse(meaning.refusal)
     if let unknown = meaning.unknown, figures.unknownAnswers.count(unknown) {
-      context.report(.unknownAnswer(context.target.endpoint, unknown))
+      context.report(.unknownAnswer(context.server, unknown))
     }
     let push = context.queue.back(item.push)
     let wait = retryAfter ?? meaning.minimumWait
@@ -97,7 +97,7 @@ final class AnswerJudge {
     case .accepted: push.batch.settle(push.index, .accepted, sentAt: item.sentAt)
     case .reject(let reason): push.settle(answered: reason, sentAt: item.sentAt)
     case .rejectAndAlert(let reason):
-      context.report(.configurationRejected(context.target.endpoint, reason: reason))
+      context.report(.configurationRejected(context.server, reason: reason))
       push.settle(answered: reason, sentAt: item.sentAt)
     case .prune(let reason):
       push.batch.addVerdict(push.index, .gone(since: meaning.goneSince ?? 0, reason: reason))

@@ -157,7 +157,7 @@ final class ConnectionPool {
   // MARK: events of connections
 
   func ready(_ connection: any PushConnection) {
-    context.report(.connected(context.target.endpoint))
+    context.report(.connected(context.server))
     slots.counts.opened += 1
     context.openness.cannotConnect = false
     noteConnections()
@@ -218,14 +218,14 @@ final class ConnectionPool {
       slots[slot].forgive()
       delay = .zero
     }
-    let endpoint = context.target.endpoint
+    let server = context.server
     if !drains, end != .idle, delay > .zero {
-      context.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
+      context.report(.disconnected(server, reason: reason, retryAfter: delay))
     } else if drains, isOrdinary {
       context.report(
         connection.wasSentAway
-          ? .goingAway(endpoint, reason: reason, retryAfter: delay)
-          : .retired(endpoint, reason: reason, retryAfter: delay))
+          ? .goingAway(server, reason: reason, retryAfter: delay)
+          : .retired(server, reason: reason, retryAfter: delay))
     }
     if end == .idle, context.queue.hasPushes { delay = .zero }
     if delay == .zero { open(slot) } else { open(slot, after: delay) }
@@ -287,7 +287,7 @@ final class ConnectionPool {
   }
 
   private func reportSize() {
-    context.report(.resized(context.target.endpoint, connections: slots.growth.wanted))
+    context.report(.resized(context.server, connections: slots.growth.wanted))
   }
 
   /// Sends with this credential from now on. Connections that must not present it are replaced, and

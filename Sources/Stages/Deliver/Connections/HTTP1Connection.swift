@@ -205,7 +205,7 @@ final class HTTP1Connection: PushConnection {
         sentAt: item.sentAt, isForProbes: isForProbes, at: now,
         wereOthersAccepted: context.traffic.lastAcceptedAt > item.sentAt)
     else { return }
-    context.report(.unanswered(context.target.endpoint, pushes: 1))
+    context.report(.unanswered(context.server, pushes: 1))
     handle(.silent, "no answer to a push")
   }
 

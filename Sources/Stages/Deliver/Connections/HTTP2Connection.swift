@@ -321,7 +321,7 @@ final class HTTP2Connection: PushConnection {
       if session?.status(of: slot) == 0 { unanswered += 1 }
     }
     if unanswered > 0 {
-      context.report(.unanswered(context.target.endpoint, pushes: unanswered))
+      context.report(.unanswered(context.server, pushes: unanswered))
     }
     return (count, longest)
   }

@@ -18,7 +18,7 @@ final class LossJudge {
     if orphans.contains(where: { $0.history.losses == 0 }) {
       context.traffic.window.lost(openedAt: connection.openedAt, at: context.loop.now)
     }
-    context.report(.lost(context.target.endpoint, pushes: orphans.count, reason: reason))
+    context.report(.lost(context.server, pushes: orphans.count, reason: reason))
     for push in orphans { lost(push) }
   }
 

@@ -64,8 +64,14 @@ final class Admission {
     admitWaiting()
   }
 
+  private static let noRoom = "there are more push services than a lane may have, or try, at once"
+
   /// Pushes without a route have their outcome, or leave their segment.
   private func turnAway(_ batch: PushBatch) {
+    if batch.tally.obstacle == nil, batch.entries.contains(where: { $0.route == LaneRoutes.noRoom })
+    {
+      batch.tally.obstacle = Self.noRoom
+    }
     for (index, entry) in batch.entries.enumerated() {
       switch entry.route {
       case LaneRoutes.none: batch.settle(index, .rejected(.noRoute))

@@ -18,6 +18,7 @@ final class LaneRoutes {
     let services: any PushServices
     let name: String?
     var routes: [Server] = []
+    var unopened = UnopenedServers()
 
     init(_ destination: Destination, _ services: any PushServices, _ name: String?) {
       self.destination = destination
@@ -31,6 +32,11 @@ final class LaneRoutes {
     let route: Route
     /// Monotonic nanoseconds.
     var lastUsedAt: UInt64
+    /// A connection was open on a former route.
+    let isKnown: Bool
+
+    /// Nobody knows yet whether there is such a server.
+    var isOnTrial: Bool { !isKnown && !route.hasOpened }
   }
 
   private enum Way {
@@ -175,16 +181,33 @@ final class LaneRoutes {
       servers.routes[known].lastUsedAt = now
       return servers.routes[known].route.number
     }
-    let text = String(decoding: origin, as: UTF8.self)
+    let bytes = Array(origin)
+    guard !servers.unopened.rests(bytes, at: now) else { return turnAway(servers) }
+    let text = String(decoding: bytes, as: UTF8.self)
     guard let target = options.routes[servers.destination],
       let service = servers.services.service(at: text, target)
     else { return Self.none }
-    guard servers.routes.count < Self.mostServers || removeOldest(servers, used) else {
-      return Self.noRoom
-    }
+    let isKnown = servers.unopened.hasOpened(bytes)
+    guard isKnown || mayTry(servers, used, now),
+      servers.routes.count < Self.mostServers || removeOldest(servers, used, now)
+    else { return turnAway(servers) }
     let route = add(servers.destination, service, servers.name, origin: text)
-    servers.routes.append(Server(origin: Array(origin), route: route, lastUsedAt: now))
+    servers.routes.append(
+      Server(origin: bytes, route: route, lastUsedAt: now, isKnown: isKnown))
     return route.number
+  }
+
+  /// The push leaves its segment and comes again later.
+  private func turnAway(_ servers: Servers) -> UInt16 {
+    ended[servers.destination.platform.name, default: PlatformFigures()].turnedAway += 1
+    return Self.noRoom
+  }
+
+  /// Whether a server may be tried that no connection has been open to. One whose trial came to
+  /// nothing makes room.
+  private func mayTry(_ servers: Servers, _ used: [UInt16], _ now: UInt64) -> Bool {
+    servers.routes.count { $0.isOnTrial } < UnopenedServers.most
+      || removeOldest(servers, used, now) { $0.isOnTrial && $0.route.cannotConnect }
   }
 
   // MARK: ends
@@ -198,27 +221,37 @@ final class LaneRoutes {
           servers.routes[index].lastUsedAt = now
           continue
         }
-        if now &- servers.routes[index].lastUsedAt > Evidence.memory { remove(index, servers) }
+        guard now &- servers.routes[index].lastUsedAt > Evidence.memory else { continue }
+        remove(index, servers, madeRoom: false, now)
       }
     }
   }
 
-  /// - Parameter used: routes that a batch is on its way to.
-  private func removeOldest(_ servers: Servers, _ used: [UInt16]) -> Bool {
+  /// - Parameters:
+  ///   - used: routes that a batch is on its way to.
+  ///   - mayEnd: of those that have no pushes.
+  private func removeOldest(
+    _ servers: Servers, _ used: [UInt16], _ now: UInt64,
+    where mayEnd: (Server) -> Bool = { _ in true }
+  ) -> Bool {
     let unused = servers.routes.indices.filter {
       servers.routes[$0].route.isUnused && !used.contains(servers.routes[$0].route.number)
+        && mayEnd(servers.routes[$0])
     }
     guard
       let oldest = unused.min(by: {
         servers.routes[$0].lastUsedAt < servers.routes[$1].lastUsedAt
       })
     else { return false }
-    remove(oldest, servers)
+    remove(oldest, servers, madeRoom: true, now)
     return true
   }
 
-  private func remove(_ index: Int, _ servers: Servers) {
-    let route = servers.routes.remove(at: index).route
+  private func remove(_ index: Int, _ servers: Servers, madeRoom: Bool, _ now: UInt64) {
+    let server = servers.routes.remove(at: index)
+    let route = server.route
+    servers.unopened.ended(
+      server.origin, hasOpened: server.isKnown || route.hasOpened, madeRoom: madeRoom, at: now)
     all.removeAll { $0 === route }
     byNumber[route.number] = nil
     route.stop()
@@ -228,8 +261,13 @@ final class LaneRoutes {
 
   /// Of each platform that there are routes to, by its name.
   var figures: [String: PlatformFigures] {
-    all.reduce(into: ended) {
+    var figures = all.reduce(into: ended) {
       $0[$1.destination.platform.name, default: PlatformFigures()].add($1.figures)
     }
+    for servers in servers {
+      figures[servers.destination.platform.name, default: PlatformFigures()].serversOnTrial +=
+        servers.routes.count { $0.isOnTrial }
+    }
+    return figures
   }
 }

@@ -210,6 +210,12 @@ final class Route {
     expectedBatches == 0 && !queue.hasPushes && waiting.count == 0 && pool.slots.inFlight == 0
   }
 
+  /// A connection is, or was, open.
+  var hasOpened: Bool { pool.slots.counts.opened > 0 }
+
+  /// The last attempt to connect came to nothing.
+  var cannotConnect: Bool { context.openness.cannotConnect }
+
   var obstacles: [RouteObstacle] { context.obstacles.all }
 
   func isClosed(for topic: String) -> Bool { !queue.isOpen || queue.find(topic)?.isOpen == false }

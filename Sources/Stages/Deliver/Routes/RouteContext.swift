@@ -64,6 +64,9 @@ final class RouteContext {
     origin == nil && Destination.all(of: destination.platform).first == destination
   }
 
+  /// By which notices name it.
+  var server: PushServer { PushServer(destination, target.endpoint) }
+
   func report(_ notice: DeliverNotice) { options.report(notice) }
 
   /// Another connection to the route's server; `connect` starts it.

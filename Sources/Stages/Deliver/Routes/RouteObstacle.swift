@@ -49,7 +49,7 @@ extension RouteObstacle: CustomStringConvertible {
     return switch kind {
     case .unreachable: "\(name): unreachable (\(reason))"
     case .slow: "\(name): slow (\(reason))"
-    case .noToken: "\(name): no provider token (\(reason))"
+    case .noToken: "\(name): no credentials (\(reason))"
     case .certificateExpired: "\(name): the certificate has expired (\(reason))"
     case .credentialsRefused, .clocksDiffer:
       "\(destination.name) \(topic ?? "every topic"): \(reason)"
