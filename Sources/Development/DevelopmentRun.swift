@@ -44,7 +44,10 @@ package final class DevelopmentRun {
   private let processes: ChildProcesses
   private let screen: DevelopmentScreen
   private let keyInput: KeyInput?
+  /// For somebody who undoes what was changed since.
+  private let templateAtStart: String?
   private var keys = DevelopmentKeys()
+  /// Of what is shown; nil while the log is hidden.
   private var log: LogTail?
   private var lastExample: Int64 = 0
 
@@ -57,6 +60,7 @@ package final class DevelopmentRun {
     self.directory = directory
     self.processes = processes
     self.keyInput = keyInput
+    templateAtStart = DevelopmentDirectory.templateText(directory.templateFile)
     screen = DevelopmentScreen(output, hasFooter: keyInput != nil)
   }
 
@@ -82,9 +86,10 @@ package final class DevelopmentRun {
     if options.asJSON {
       screen.say(DevelopmentWords.ready(stack).serialized())
     } else {
-      screen.say(DevelopmentWords.table(stack))
+      screen.say(DevelopmentWords.table(stack, hasKeys: keyInput != nil))
     }
     if options.sendsExample { try await sendExample(stack) }
+    var templateLog = LogTail(stack.worker.logFile)
     var turn = 0
     while !options.isInterrupted() {
       try processes.checkpoint()
@@ -93,6 +98,7 @@ package final class DevelopmentRun {
         try await fulfil(wish, stack)
       }
       for line in log?.lines() ?? [] { screen.say(TextLayout.printable(line)) }
+      tellTemplate(templateLog.lines())
       if turn % Self.turnsPerLook == 0 {
         for fanOut in ended.news(try await recent(stack)) {
           let now = try await stack.requests()
@@ -119,6 +125,14 @@ package final class DevelopmentRun {
     }
   }
 
+  private func tellTemplate(_ lines: [String]) {
+    guard !options.asJSON else { return }
+    for line in lines {
+      guard let words = TemplateNews.words(of: line) else { continue }
+      for text in words.split(separator: "\n") { screen.say(TextLayout.printable(String(text))) }
+    }
+  }
+
   private func fulfil(
     _ wish: DevelopmentKeys.Wish, _ stack: DevelopmentStack
   ) async throws(LocalRunError) {
@@ -126,6 +140,9 @@ package final class DevelopmentRun {
     case .sendExample:
       try await sendExample(stack)
       if !stack.isWorkerReady { screen.say("Sent. The worker begins in a few seconds.") }
+    case .undoTemplate:
+      screen.say(
+        DevelopmentWords.undone(try directory.undoTemplate(to: templateAtStart), directory))
     case .showDashboard: screen.say(DevelopmentWords.dashboard(stack))
     case .toggleLog: log = log == nil ? LogTail(stack.worker.logFile) : nil
     case .stop: break

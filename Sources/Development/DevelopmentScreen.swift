@@ -20,7 +20,8 @@ final class DevelopmentScreen {
   /// Draws it where it is not there.
   func showFooter(isLogShown: Bool) {
     let text =
-      "e example event   b dashboard   l \(isLogShown ? "hide" : "show") the worker's log   q stop"
+      "e send an event   u undo the text   b dashboard   "
+      + "l \(isLogShown ? "hide" : "show") the worker's log   q stop"
     guard hasFooter, text != footer else { return }
     guard console.capabilities.redraws else {
       // Once, where nothing can be drawn over.
