@@ -16,7 +16,7 @@ const workerColumns = [
   { text: "Worker", phone: "wide" }, { text: "State" }, { text: "Waits for" },
   { text: "Lag", end: true },
   { text: "In flight", end: true }, { text: "Streams", end: true },
-  { text: "Connections", end: true }, { text: "Memory", end: true }, { text: "Last sign" }];
+  { text: "Connections", end: true }, { text: "Memory", end: true }, { text: "Heartbeat" }];
 
 function worker(each, now) {
   const age = isNumber(each.beat_ms) ? now - each.beat_ms : null;
@@ -28,7 +28,7 @@ function worker(each, now) {
     cells: [
       h("div", {}, h("strong", {}, each.id), h("small", {}, each.version ?? "")),
       h("div", {}, chip(isDead ? "incomplete" : each.ready ? "done" : "waiting",
-        isDead ? "no sign" : each.ready ? "ready" : "not ready"),
+        isDead ? "no heartbeat" : each.ready ? "ready" : "not ready"),
       isNumber(partitions) ? h("small", {}, `${number(partitions)} partitions`) : null),
       h("div", {}, list(each.waits_for) || "nothing",
         list(each.held_routes) ? h("small", {}, "slow: ", list(each.held_routes)) : null,
@@ -100,7 +100,7 @@ export const health = {
       (data.alerts ?? []).length === 0 ? notice("fine", "No alert.",
         "None of the faults that this server can see is there now.") : null,
       facts([
-        ["Workers with a sign", workers.length > 0
+        ["Workers alive", workers.length > 0
           ? `${number(workers.length - dead.length)} of ${number(workers.length)}`
           : unknown("no worker has written to Redis")],
         ["Unread records (lag)", isNumber(totals.lag) ? number(totals.lag)
