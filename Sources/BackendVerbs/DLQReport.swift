@@ -7,7 +7,8 @@ import Terminal
 enum DLQReport {
   static func table(_ rows: some Sequence<LetterSearch.Row>) -> Table {
     var table = Table([
-      .init("LETTER"), .init("WRITTEN"), .init("STATE"), .init("CODE"), .init("EVENT"),
+      .init("LETTER", isWhole: true), .init("WRITTEN"), .init("STATE"), .init("CODE"),
+      .init("EVENT"),
       .init("STREAMER"), .init("BYTES", .right), .init("REASON"),
     ])
     for row in rows {

@@ -111,24 +111,40 @@ package enum FanOutVerb {
     options: [reason, apply], arguments: [event], exitCodes: codesOfEvent
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[apply] else {
-      let code = try await show(invocation)
-      invocation.errors.line("nothing was written; --apply cancels it")
-      return code
+      let fanOut = try await known(invocation)
+      report(fanOut, invocation)
+      let status = fanOut.status
+      let canBeStopped =
+        status.halt != .cancelled && (!status.hasEnded || status.state == .incomplete)
+      invocation.errors.line(
+        canBeStopped
+          ? "nothing was written; --apply cancels it"
+          : "it is \(status.word): there is nothing left to cancel")
+      return .ok
     }
     return try await set(.cancel, "was cancelled before", invocation)
   }
 
   static func show(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    let fanOut = try await ask(invocation) { (control) async throws(CommandFailure) in
+    report(try await known(invocation), invocation)
+    return .ok
+  }
+
+  private static func known(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> KnownFanOut {
+    try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.fanOut(invocation[event])
     }
+  }
+
+  private static func report(_ fanOut: KnownFanOut, _ invocation: Invocation) {
     if invocation[json] {
       invocation.output.line(FanOutReport.json(fanOut).serialized())
     } else {
       FanOutReport.summary(of: fanOut, now: invocation.nowMilliseconds)
         .write(to: invocation.output)
     }
-    return .ok
   }
 
   private static func set(

@@ -6,7 +6,7 @@ import Terminal
 package enum FanOutReport {
   package static func table(_ fanOuts: [KnownFanOut], now: Int64) -> Table {
     var table = Table([
-      .init("EVENT"), .init("STREAMER"), .init("STATE"), .init("STARTED", .right),
+      .init("EVENT", isWhole: true), .init("STREAMER"), .init("STATE"), .init("STARTED", .right),
       .init("SEGMENTS", .right), .init("PUSHES", .right), .init("ACCEPTED", .right),
       .init("WAITING", .right),
     ])

@@ -141,7 +141,7 @@ package struct TopFrame {
     guard machine.message.isEmpty else { return question(machine.message) }
     let keys =
       columns < 60
-      ? "q quit  / filter  tab  ? help"
+      ? "q quit  ? help  / filter  tab"
       : "q quit  \(paint.unicode ? "↑↓" : "j/k") select  tab section  / filter  ? help"
     guard machine.operates(at: monotonic), let end = machine.operatesUntil else {
       return ScreenLine(columns < 60 ? keys : keys + "  o operate", .dim)

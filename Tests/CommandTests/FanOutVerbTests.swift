@@ -44,6 +44,10 @@ import Testing
       let unknown = try fanOut(order, "nope")
       #expect(unknown.code == 5 && unknown.text.contains("nope"), "\(order): \(unknown.text)")
     }
+    // A script's variable that is not set, and something that is no id at all.
+    #expect(try fanOut("status", "").code == 64)
+    let long = try fanOut("status", String(repeating: "x", count: 5_000))
+    #expect(long.code == 5 && long.text.count < 300)
   }
 
   @Test(arguments: [
@@ -103,10 +107,13 @@ import Testing
     #expect(try halt() == "")
     #expect(try fanOut("cancel", "e1", "--apply").code == 0)
     #expect(try halt() == "cancelled")
+    #expect(try !fanOut("cancel", "e1").text.contains("--apply"))
     #expect(try fanOut("resume", "e1").code == 1)
     #expect(try halt() == "cancelled")
     try begin("e2", state: "done")
     #expect(try fanOut("pause", "e2").code == 1)
+    let late = try fanOut("cancel", "e2")
+    #expect(late.text.contains("nothing left to cancel") && !late.text.contains("--apply"))
     #expect(try fanOut("pause", "e3").code == 5)
   }
 }
