@@ -19,9 +19,10 @@ final class DevelopmentScreen {
 
   /// Draws it where it is not there.
   func showFooter(isLogShown: Bool) {
-    let text =
+    let whole =
       "e send an event   u undo the text   b dashboard   "
       + "l \(isLogShown ? "hide" : "show") the worker's log   q stop"
+    let text = whole.count < console.width ? whole : "e send  u undo  b link  l log  q stop"
     guard hasFooter, text != footer else { return }
     guard console.capabilities.redraws else {
       // Once, where nothing can be drawn over.
