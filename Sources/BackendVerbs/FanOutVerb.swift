@@ -11,6 +11,8 @@ package enum FanOutVerb {
   private static let reason = Option<String>(
     "reason", .text, default: "", value: "WORDS",
     help: "The reason, which is shown with the fan-out")
+  /// As the API takes it.
+  private static let maximumReasonBytes = 512
   private static let apply = Option(
     flag: "apply",
     help: "Cancel the fan-out; otherwise it is only shown")
@@ -150,6 +152,9 @@ package enum FanOutVerb {
   private static func set(
     _ order: FanOutControl.Order, _ already: String, _ invocation: Invocation
   ) async throws(CommandFailure) -> ExitCode {
+    guard invocation[reason].utf8.count <= maximumReasonBytes else {
+      throw CommandFailure(.usage, "--reason has at most \(maximumReasonBytes) bytes")
+    }
     let isNew = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.give(
         order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],

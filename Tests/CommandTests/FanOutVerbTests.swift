@@ -97,6 +97,11 @@ import Testing
     #expect(try fanOut("pause", "e1", "--reason", "wrong title").code == 0)
     #expect(try halt() == "paused")
     #expect(try redis.cli("HGET", "ff:{e:e1}", "brake_why") == "wrong title")
+    // It says who and why, and a reason is bounded as the API's.
+    let paused = try fanOut("status", "e1").text
+    #expect(paused.contains("ago: wrong title"), "\(paused)")
+    let endless = String(repeating: "r", count: 513)
+    #expect(try fanOut("pause", "e1", "--reason", endless).code == 64)
     let again = try fanOut("pause", "e1")
     #expect(again.code == 0 && again.text.contains("was paused before"))
     #expect(try fanOut("resume", "e1").code == 0)

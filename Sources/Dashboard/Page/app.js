@@ -247,7 +247,7 @@ function notices() {
 const alerts = (list, now) => h("section", { class: "alerts", "aria-label": "Alerts" },
   list.map((each) => h("div", { class: "notice bad", key: nameOf(each) },
     h("strong", {}, each.what),
-    isNumber(each.since_ms) ? ` for ${span(now - each.since_ms)} ` : " ",
+    isNumber(each.since_ms) ? ` (seen for ${span(now - each.since_ms)}) ` : " ",
     runbook(each.runbook, server.config))));
 
 function main() {

@@ -48,7 +48,7 @@ struct Alert: Equatable {
     if lag >= bearableLag { alerts.append(Alert("lag", "\(lag) records wait in Kafka", kafka)) }
     let letters = health.minutes.suffix(recentMinutes).reduce(0) { $0 &+ $1.deadLetters }
     if letters > 0 {
-      let text = "\(letters) records went to the dead letters within 10 minutes"
+      let text = "\(letters) records went to the dead letters in the last 10 minutes"
       alerts.append(Alert("dead letters", text, kafka))
     }
     for sample in samples ?? [] {
