@@ -96,7 +96,7 @@ const runningColumns = [
   { text: "Fan-out", phone: "wide" }, { text: "State", phone: "wide" },
   { text: "Progress", phone: "wide" }, { text: "Rate, last 10 s", phone: "half" },
   { text: "Time", phone: "half" }, { text: "First and last push" },
-  { text: "Acts", phone: "wide" }];
+  { text: "Actions", phone: "wide" }];
 
 /** What the bar shows, in numbers. */
 const parts = (fanOut) => [

@@ -152,6 +152,17 @@ export function phone(app, locale, title, body) {
     h("span", { dir: "auto" }, body || (title ? "" : "(no text)")));
 }
 
+const languages = new Intl.DisplayNames("en", { type: "language" });
+
+/** The name of a language; nothing for what is no tag. */
+function language(tag) {
+  try {
+    return h("strong", {}, languages.of(tag));
+  } catch {
+    return null;
+  }
+}
+
 /** Texts as phones show them: in a locale each once, with the platforms that have it. */
 export function phones(app, texts) {
   const same = new Map();
@@ -160,7 +171,7 @@ export function phones(app, texts) {
     same.set(key, [...(same.get(key) ?? []), each]);
   }
   return h("div", { class: "phones" }, [...same].map(([key, list]) => h("figure", { key },
-    h("figcaption", {}, h("code", {}, list[0].locale || "?"), " ",
+    h("figcaption", {}, language(list[0].locale), " ", h("code", {}, list[0].locale || "?"), " ",
       list.map((each) => platforms[each.platform] ?? each.platform).join(", ")),
     phone(app, list[0].locale, list[0].title, list[0].body),
     list.map((each) => size(each, list.length > 1)))));

@@ -382,7 +382,7 @@ def the_text_that_platforms_share_is_shown_once(browser, mock):
     page = opened(browser, mock, "#/templates?template=stream-live")
     figures = page.locator("figure")
     wait_for(figures).to_have_count(4)
-    wait_for(figures.first).to_contain_text("Apple, Android, Browser")
+    wait_for(figures.first).to_contain_text("English en Apple, Android, Browser")
     wait_for(figures.first).to_contain_text("Browser: 312 of 3,993 bytes")
 
 
