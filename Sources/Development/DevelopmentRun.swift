@@ -128,7 +128,7 @@ package final class DevelopmentRun {
   private func tellTemplate(_ lines: [String]) {
     guard !options.asJSON else { return }
     for line in lines {
-      guard let words = TemplateNews.words(of: line) else { continue }
+      guard let words = TemplateNews.words(of: line, hasKeys: keyInput != nil) else { continue }
       for text in words.split(separator: "\n") { screen.say(TextLayout.printable(String(text))) }
     }
   }
