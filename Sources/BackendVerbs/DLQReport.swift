@@ -7,7 +7,8 @@ import Terminal
 enum DLQReport {
   static func table(_ rows: some Sequence<LetterSearch.Row>) -> Table {
     var table = Table([
-      .init("LETTER"), .init("WRITTEN"), .init("STATE"), .init("CODE"), .init("EVENT"),
+      .init("LETTER", isWhole: true), .init("WRITTEN"), .init("STATE"), .init("CODE"),
+      .init("EVENT"),
       .init("STREAMER"), .init("BYTES", .right), .init("REASON"),
     ])
     for row in rows {
@@ -42,6 +43,9 @@ enum DLQReport {
 
   // MARK: one letter
 
+  /// Longer names of headers push their value to the right.
+  private static let widestName = 28
+
   static func json(_ found: DLQConnection.Details) -> JSONOutput {
     var object = object(found.row)
     object["source"] = .text(found.row.letter.source)
@@ -65,8 +69,10 @@ enum DLQReport {
 
   static func write(_ found: DLQConnection.Details, to output: Console) {
     let (letter, mark) = (found.row.letter, found.row.mark)
+    let names = found.record.headers.map { DisplayWidth.cells(TextLayout.printable($0.name)) }
+    let cells = min(widestName, max(12, names.max() ?? 0))
     func line(_ name: String, _ value: String) {
-      let name = TextLayout.padded(TextLayout.printable(name), to: 12)
+      let name = TextLayout.padded(TextLayout.printable(name), to: cells)
       output.line("\(name)  \(TextLayout.printable(value))")
     }
     line("letter", "\(letter.id)")

@@ -65,6 +65,10 @@ package enum DLQVerb {
     }
     let shown = search.rows.prefix(invocation[limit])
     if !shown.isEmpty { DLQReport.table(shown).write(to: invocation.output) }
+    guard search.scanned > 0 else {
+      invocation.errors.line("Kafka keeps no dead letters")
+      return .ok
+    }
     let more = shown.count < search.matched ? "; \(shown.count) are shown" : ""
     invocation.errors.line("\(search.matched) of \(search.window)\(more)")
     return .ok

@@ -11,6 +11,8 @@ package enum FanOutVerb {
   private static let reason = Option<String>(
     "reason", .text, default: "", value: "WORDS",
     help: "The reason, which is shown with the fan-out")
+  /// As the API takes it.
+  private static let maximumReasonBytes = 512
   private static let apply = Option(
     flag: "apply",
     help: "Cancel the fan-out; otherwise it is only shown")
@@ -111,29 +113,48 @@ package enum FanOutVerb {
     options: [reason, apply], arguments: [event], exitCodes: codesOfEvent
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[apply] else {
-      let code = try await show(invocation)
-      invocation.errors.line("nothing was written; --apply cancels it")
-      return code
+      let fanOut = try await known(invocation)
+      report(fanOut, invocation)
+      let status = fanOut.status
+      let canBeStopped =
+        status.halt != .cancelled && (!status.hasEnded || status.state == .incomplete)
+      invocation.errors.line(
+        canBeStopped
+          ? "nothing was written; --apply cancels it"
+          : "it is \(status.word): there is nothing left to cancel")
+      return .ok
     }
     return try await set(.cancel, "was cancelled before", invocation)
   }
 
   static func show(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    let fanOut = try await ask(invocation) { (control) async throws(CommandFailure) in
+    report(try await known(invocation), invocation)
+    return .ok
+  }
+
+  private static func known(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> KnownFanOut {
+    try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.fanOut(invocation[event])
     }
+  }
+
+  private static func report(_ fanOut: KnownFanOut, _ invocation: Invocation) {
     if invocation[json] {
       invocation.output.line(FanOutReport.json(fanOut).serialized())
     } else {
       FanOutReport.summary(of: fanOut, now: invocation.nowMilliseconds)
         .write(to: invocation.output)
     }
-    return .ok
   }
 
   private static func set(
     _ order: FanOutControl.Order, _ already: String, _ invocation: Invocation
   ) async throws(CommandFailure) -> ExitCode {
+    guard invocation[reason].utf8.count <= maximumReasonBytes else {
+      throw CommandFailure(.usage, "--reason has at most \(maximumReasonBytes) bytes")
+    }
     let isNew = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.give(
         order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],

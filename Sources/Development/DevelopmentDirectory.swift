@@ -14,11 +14,17 @@ package final class DevelopmentDirectory: Sendable {
   private static let apiKey = "api-key"
   private static let templates = "templates"
   private static let template = "go-live.yaml"
+  static let templateName = "\(templates)/\(template)"
+  /// What an undo has taken away. Not among the templates: workers read all of those.
+  static let undoneTemplate = "go-live.undone.yaml"
+  private static let maximumTemplateBytes = 1 << 20
   private static let startTimeout: Duration = .seconds(20)
 
   package let directory: ScratchDirectory
   /// Owned, and closed with this object; its lock goes with it.
   private let lock: Int32
+  /// The file that the template was copied from.
+  let shippedTemplate: String
 
   /// Makes it where it is not there.
   /// - Parameters:
@@ -37,6 +43,7 @@ package final class DevelopmentDirectory: Sendable {
         .configuration,
         "\(path) holds files of something else: name an empty directory with --directory")
     }
+    shippedTemplate = "\(shipped)/\(Self.template)"
     directory = try ScratchDirectory(staying: path)
     lock = try Self.lock(directory.file(Self.mark))
     try ports.check()
@@ -44,7 +51,7 @@ package final class DevelopmentDirectory: Sendable {
       let isOfOneRun = [".out", ".log", ".ready"].contains { name.hasSuffix($0) }
       if isFresh || isOfOneRun { ScratchDirectory.removeTree(directory.file(name)) }
     }
-    try copyTemplate(from: shipped)
+    try copyTemplate()
   }
 
   deinit { close(lock) }
@@ -64,18 +71,25 @@ package final class DevelopmentDirectory: Sendable {
     return descriptor
   }
 
-  package var templateFile: String { directory.file("\(Self.templates)/\(Self.template)") }
+  package var templateFile: String { directory.file(Self.templateName) }
+  var undoneTemplateFile: String { directory.file(Self.undoneTemplate) }
   package var templateDirectory: String { directory.file(Self.templates) }
   package var keyFile: String { directory.file(Self.apiKey) }
   var workerReadyFile: String { directory.file("worker.ready") }
 
   /// A template that is there stays as somebody has edited it.
-  private func copyTemplate(from shipped: String) throws(LocalRunError) {
+  private func copyTemplate() throws(LocalRunError) {
     _ = try directory.makeDirectory(Self.templates)
     guard !ScratchDirectory.exists(templateFile) else { return }
-    guard let text = ScratchDirectory.read("\(shipped)/\(Self.template)", maximumBytes: 1 << 20)
-    else { throw LocalRunError(.configuration, "\(shipped)/\(Self.template) cannot be read") }
-    try directory.write(text, to: "\(Self.templates)/\(Self.template)")
+    guard let text = Self.templateText(shippedTemplate) else {
+      throw LocalRunError(.configuration, "\(shippedTemplate) cannot be read")
+    }
+    try directory.write(text, to: Self.templateName)
+  }
+
+  /// Nil where there is no file.
+  static func templateText(_ path: String) -> String? {
+    ScratchDirectory.read(path, maximumBytes: maximumTemplateBytes)
   }
 
   /// The key of somebody who may do everything, made at the first start.

@@ -1,7 +1,7 @@
 /// The orders that the keys of a terminal give. A pure machine: bytes go in.
 struct DevelopmentKeys {
   enum Wish: Equatable {
-    case sendExample, showDashboard, toggleLog, stop
+    case sendExample, undoTemplate, showDashboard, toggleLog, stop
   }
 
   /// Of an escape sequence, such as an arrow's, of which no byte is a key.
@@ -31,6 +31,7 @@ struct DevelopmentKeys {
       sequence = .begun
       return nil
     case UInt8(ascii: "e"), UInt8(ascii: "E"): return .sendExample
+    case UInt8(ascii: "u"), UInt8(ascii: "U"): return .undoTemplate
     case UInt8(ascii: "b"), UInt8(ascii: "B"): return .showDashboard
     case UInt8(ascii: "l"), UInt8(ascii: "L"): return .toggleLog
     // Ctrl-C is a signal, unless the terminal was told otherwise.

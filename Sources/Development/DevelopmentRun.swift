@@ -46,7 +46,10 @@ package final class DevelopmentRun {
   private let processes: ChildProcesses
   private let screen: DevelopmentScreen
   private let keyInput: KeyInput?
+  /// For somebody who undoes what was changed since.
+  private let templateAtStart: String?
   private var keys = DevelopmentKeys()
+  /// Of what is shown; nil while the log is hidden.
   private var log: LogTail?
   private var lastExample: Int64 = 0
 
@@ -59,6 +62,7 @@ package final class DevelopmentRun {
     self.directory = directory
     self.processes = processes
     self.keyInput = keyInput
+    templateAtStart = DevelopmentDirectory.templateText(directory.templateFile)
     screen = DevelopmentScreen(output, hasFooter: keyInput != nil)
   }
 
@@ -84,9 +88,10 @@ package final class DevelopmentRun {
     if options.asJSON {
       screen.say(DevelopmentWords.ready(stack).serialized())
     } else {
-      screen.say(DevelopmentWords.table(stack))
+      screen.say(DevelopmentWords.table(stack, hasKeys: keyInput != nil))
     }
     if options.sendsExample { try await sendExample(stack) }
+    var templateLog = LogTail(stack.worker.logFile)
     var turn = 0
     while !options.isInterrupted() {
       try processes.checkpoint()
@@ -95,6 +100,7 @@ package final class DevelopmentRun {
         try await fulfil(wish, stack)
       }
       for line in log?.lines() ?? [] { screen.say(TextLayout.printable(line)) }
+      tellTemplate(templateLog.lines())
       if turn % Self.turnsPerLook == 0 {
         for fanOut in ended.news(try await recent(stack)) {
           let now = try await stack.requests()
@@ -121,6 +127,14 @@ package final class DevelopmentRun {
     }
   }
 
+  private func tellTemplate(_ lines: [String]) {
+    guard !options.asJSON else { return }
+    for line in lines {
+      guard let words = TemplateNews.words(of: line, hasKeys: keyInput != nil) else { continue }
+      for text in words.split(separator: "\n") { screen.say(TextLayout.printable(String(text))) }
+    }
+  }
+
   private func fulfil(
     _ wish: DevelopmentKeys.Wish, _ stack: DevelopmentStack
   ) async throws(LocalRunError) {
@@ -128,6 +142,9 @@ package final class DevelopmentRun {
     case .sendExample:
       try await sendExample(stack)
       if !stack.isWorkerReady { screen.say("Sent. The worker begins in a few seconds.") }
+    case .undoTemplate:
+      screen.say(
+        DevelopmentWords.undone(try directory.undoTemplate(to: templateAtStart), directory))
     case .showDashboard: screen.say(DevelopmentWords.dashboard(stack))
     case .toggleLog: log = log == nil ? LogTail(stack.worker.logFile) : nil
     case .stop: break
@@ -160,8 +177,10 @@ final class DevelopmentScreen {
 
   /// Draws it where it is not there.
   func showFooter(isLogShown: Bool) {
-    let text =
-      "e example event   b dashboard   l \(isLogShown ? "hide" : "show") the worker's log   q stop"
+    let whole =
+      "e send an event   u undo the text   b dashboard   "
+      + "l \(isLogShown ? "hide" : "show") the worker's log   q stop"
+    let text = whole.count < console.width ? whole : "e send  u undo  b link  l log  q stop"
     guard hasFooter, text != footer else { return }
     guard console.capabilities.redraws else {
       // Once, where nothing can be drawn over.

@@ -63,7 +63,9 @@ package final class DevelopmentStack {
         redisPort: ports.redis, redisDirectory: DevelopmentDirectory.redis,
         kafkaPort: ports.kafka, sections: sections(ports)))
     do throws(LocalRunError) {
-      let flags = (["templates.reload_interval=1s"] + settings).flatMap { ["--set", $0] }
+      // Whoever looks for Ken's push is to find it.
+      let ours = ["templates.reload_interval=1s", "events.trace=all"]
+      let flags = (ours + settings).flatMap { ["--set", $0] }
       let api = try processes.start(
         "api", [Executable.own, "api", "--config", stack.configuration] + flags)
       let worker = try LocalServers.startWorker(

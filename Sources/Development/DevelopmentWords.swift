@@ -5,19 +5,21 @@ import Terminal
 /// The words of a development stack about itself.
 enum DevelopmentWords {
   /// A table of the servers and their ports, without a line break at its end.
-  static func table(_ stack: DevelopmentStack) -> String {
+  /// - Parameter hasKeys: false where nobody presses keys.
+  static func table(_ stack: DevelopmentStack, hasKeys: Bool) -> String {
     let ports = stack.ports
     func local(_ port: Int) -> String { "127.0.0.1:\(port)" }
     var table = Table([.init("What"), .init("Where"), .init("")])
     let logs = "log: \(relative(stack.worker.logFile, stack))"
-    table.add(["dashboard, API", stack.url, "key: \(relative(stack.keyFile, stack))"])
+    let key = hasKeys ? "press b for its key" : "key: in \(relative(stack.keyFile, stack))"
+    table.add(["dashboard, API", stack.url, key])
     table.add(["worker", "process \(stack.worker.processID)", logs])
     table.add(["Redis", local(ports.redis), "kept between runs"])
     table.add(["Kafka", local(ports.kafka), "embedded, in memory"])
     table.add(["Apple", local(ports.apple), "simulated"])
     table.add(["Android", local(ports.android), "simulated"])
     table.add(["browsers", local(ports.browsers), "simulated"])
-    table.add(["template", relative(stack.templateFile, stack), "edit it, and send an event"])
+    table.add(["texts", relative(stack.templateFile, stack), "see below"])
     let rows = table.text(width: nil).split(separator: "\n").map { "  \($0)" }
     return """
       Fanfare runs in \(stack.directory.directory.path)
@@ -26,11 +28,29 @@ enum DevelopmentWords {
 
       Ken (user ken: an iPhone, an Android phone, a browser) and \(DevelopmentStack.followers) \
       others follow streamer \(DevelopmentStack.streamer).
+
+      \(editing(stack, hasKeys: hasKeys))
+
       For other commands:
         export FANFARE_CONFIG=\(Executable.shellQuoted(stack.configuration))
       To send an event:
         \(example)
 
+      """
+  }
+
+  private static func editing(_ stack: DevelopmentStack, hasKeys: Bool) -> String {
+    let steps =
+      hasKeys
+      ? """
+      Press b for a link to the dashboard: its view Templates shows the change as on a phone.
+      e sends it to Ken and the others, u undoes it.
+      """ : "The dashboard's view Templates shows the change as on a phone; the next event has it."
+    return """
+      To change what a push says, edit and save
+        \(stack.templateFile)
+      The texts of each language stand at its end, under locales. Leave {{...}} as they are.
+      \(steps)
       """
   }
 
@@ -54,8 +74,27 @@ enum DevelopmentWords {
     ]
   }
 
+  /// The link has the key in it. A browser does not send this part of an address to a server.
   static func dashboard(_ stack: DevelopmentStack) -> String {
-    "Dashboard: \(stack.url)  key: \(stack.key)"
+    """
+    Dashboard: \(stack.url)/#key=\(stack.key)
+    (or \(stack.url) and the key \(stack.key))
+    """
+  }
+
+  static func undone(
+    _ undo: DevelopmentDirectory.Undo, _ directory: DevelopmentDirectory
+  ) -> String {
+    let state: String
+    switch undo {
+    case .nothing: return "Nothing to undo: the text is as it comes with Fanfare."
+    case .asAtStart: state = "as it was when this run began"
+    case .asShipped: state = "as it comes with Fanfare"
+    }
+    return """
+      Undone: the text is \(state). What it was until now is in
+        \(directory.undoneTemplateFile)
+      """
   }
 
   /// Within the directory that was named above.

@@ -98,9 +98,16 @@ package struct FanOutControl {
     }
   }
 
+  private static let shownCells = 64
+
   private static func unknown(_ event: String) -> CommandFailure {
-    CommandFailure(
-      .unknown, "Redis knows nothing of \(event): it was not read yet, or it began over 7 days ago")
+    guard !event.isEmpty else {
+      return CommandFailure(
+        .usage, "an event's id is never empty: `fanfare fanout list` shows them")
+    }
+    let name = TextLayout.truncated(TextLayout.printable(event), to: shownCells)
+    return CommandFailure(
+      .unknown, "Redis knows nothing of \(name): it was not read yet, or it began over 7 days ago")
   }
 }
 

@@ -6,7 +6,7 @@ import Terminal
 package enum FanOutReport {
   package static func table(_ fanOuts: [KnownFanOut], now: Int64) -> Table {
     var table = Table([
-      .init("EVENT"), .init("STREAMER"), .init("STATE"), .init("STARTED", .right),
+      .init("EVENT", isWhole: true), .init("STREAMER"), .init("STATE"), .init("STARTED", .right),
       .init("SEGMENTS", .right), .init("PUSHES", .right), .init("ACCEPTED", .right),
       .init("WAITING", .right),
     ])
@@ -27,7 +27,7 @@ package enum FanOutReport {
     let status = fanOut.status
     var text = Summary()
     text.section(fanOut.event)
-    text.add("state", status.word, note: status.haltReason, mark: mark(of: status))
+    text.add("state", status.word, note: haltNote(status, now: now), mark: mark(of: status))
     text.add("streamer", status.streamer)
     text.add("template", status.template)
     if let sendAt = status.sendAt { text.add("send at", sendAt.text, note: dueNote(status, now)) }
@@ -91,6 +91,17 @@ package enum FanOutReport {
   private static func began(_ status: FanOutStatus, now: Int64) -> String {
     guard status.state == .scheduled else { return ago(status.startedAt, now: now) }
     return ahead(status.dueAt, now: now)
+  }
+
+  /// Who stopped it, when and why, as far as that is known.
+  private static func haltNote(_ status: FanOutStatus, now: Int64) -> String {
+    var words: [String] = []
+    if !status.haltedBy.isEmpty { words.append("by \(status.haltedBy)") }
+    if status.halt != nil, let at = status.numbers["brake_ms"], at > 0 {
+      words.append(ago(at, now: now))
+    }
+    let parts = [words.joined(separator: ", "), status.haltReason]
+    return parts.filter { !$0.isEmpty }.joined(separator: ": ")
   }
 
   private static func dueNote(_ status: FanOutStatus, _ now: Int64) -> String {

@@ -42,8 +42,10 @@ package enum DevVerb {
       edit. A later run keeps templates, key and data, but writes fanfare.yaml again. What is in \
       Kafka does not stay.
 
-      On a terminal, e sends the example event, b prints the address of the dashboard and its key, \
-      l shows the worker's log, and q or Ctrl-C ends everything. After each event, also of fanfare \
+      On a terminal, e sends the example event, b prints a link to the dashboard with its key, u \
+      takes back what this run has changed in the template (then what earlier runs have), l shows \
+      the worker's log, and q or Ctrl-C ends everything. When the template has changed, it prints \
+      whether the worker uses it, or which line has a mistake. After each event, also of fanfare \
       emit, it prints the counters, and the text that each of Ken's devices got. If one of the \
       processes ends by itself, it prints the last lines of its log, and exits with 1.
       """,

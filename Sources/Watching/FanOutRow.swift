@@ -71,8 +71,8 @@ package struct FanOutRow: Sendable, Equatable {
       if let at = status.numbers["brake_ms"], at > 0 {
         words.append("\(Figures.age(milliseconds: now - Int64(at))) ago")
       }
-      let reason = status.haltReason
-      return words.joined(separator: ", ") + (reason.isEmpty ? "" : ": \(reason)")
+      let parts = [words.joined(separator: ", "), status.haltReason]
+      return parts.filter { !$0.isEmpty }.joined(separator: ": ")
     case .scheduled:
       return status.releaseProblem ?? status.sendAt.map { "for \($0.text)" } ?? ""
     case .limited: return FanOutStatus.limit(of: event, among: limits) ?? ""

@@ -61,13 +61,17 @@ package struct TopFrame {
     let free = rows - 2 - parts.count
     let fits = parts.reduce(0) { $0 + $1.lines.count } <= free
     let least = fits ? free : max(1, min(5, free / 5))
+    // Titles alone tell nothing: a worker stands below them.
+    func fewest(of section: TopMachine.Section) -> Int {
+      section == .workers && free > 3 ? max(2, least) : least
+    }
     let others = parts.reduce(0) {
-      $0 + ($1.section == machine.section ? 0 : min($1.lines.count, least))
+      $0 + ($1.section == machine.section ? 0 : min($1.lines.count, fewest(of: $1.section)))
     }
     var lines = [sections.summary(trouble: machine.trouble)]
     for part in parts {
       let hasKeys = part.section == machine.section
-      let most = hasKeys ? max(1, free - others) : least
+      let most = hasKeys ? max(1, free - others) : fewest(of: part.section)
       lines.append(ScreenLine(part.head, hasKeys ? .bold : .dim))
       lines += Self.window(part.lines, most, around: hasKeys ? part.mark : 0)
     }
@@ -141,7 +145,7 @@ package struct TopFrame {
     guard machine.message.isEmpty else { return question(machine.message) }
     let keys =
       columns < 60
-      ? "q quit  / filter  tab  ? help"
+      ? "q quit  ? help  / filter  tab"
       : "q quit  \(paint.unicode ? "↑↓" : "j/k") select  tab section  / filter  ? help"
     guard machine.operates(at: monotonic), let end = machine.operatesUntil else {
       return ScreenLine(columns < 60 ? keys : keys + "  o operate", .dim)

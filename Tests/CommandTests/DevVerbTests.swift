@@ -82,6 +82,10 @@ import Testing
     #expect(sent.code == 0, "\(sent.text)")
     let own = try line(2, of: "second")
     #expect(own["event"] == "by-hand" && titles(own).first == "Bea is on air")
+    let traced = try Command.run(
+      "trace", "--event", "by-hand", "--user", "ken", "--config", configuration)
+    #expect(traced.text.contains("accepted"), "\(traced.text)")
+    #expect(!traced.text.contains("presumably"), "\(traced.text)")
     #expect(second.stop(SIGTERM) == 0)
     expectFreePorts()
   }

@@ -44,6 +44,10 @@ import Testing
       let unknown = try fanOut(order, "nope")
       #expect(unknown.code == 5 && unknown.text.contains("nope"), "\(order): \(unknown.text)")
     }
+    // A script's variable that is not set, and something that is no id at all.
+    #expect(try fanOut("status", "").code == 64)
+    let long = try fanOut("status", String(repeating: "x", count: 5_000))
+    #expect(long.code == 5 && long.text.count < 300)
   }
 
   @Test(arguments: [
@@ -93,6 +97,11 @@ import Testing
     #expect(try fanOut("pause", "e1", "--reason", "wrong title").code == 0)
     #expect(try halt() == "paused")
     #expect(try redis.cli("HGET", "ff:{e:e1}", "brake_why") == "wrong title")
+    // It says who and why, and a reason is bounded as the API's.
+    let paused = try fanOut("status", "e1").text
+    #expect(paused.contains("ago: wrong title"), "\(paused)")
+    let endless = String(repeating: "r", count: 513)
+    #expect(try fanOut("pause", "e1", "--reason", endless).code == 64)
     let again = try fanOut("pause", "e1")
     #expect(again.code == 0 && again.text.contains("was paused before"))
     #expect(try fanOut("resume", "e1").code == 0)
@@ -103,10 +112,13 @@ import Testing
     #expect(try halt() == "")
     #expect(try fanOut("cancel", "e1", "--apply").code == 0)
     #expect(try halt() == "cancelled")
+    #expect(try !fanOut("cancel", "e1").text.contains("--apply"))
     #expect(try fanOut("resume", "e1").code == 1)
     #expect(try halt() == "cancelled")
     try begin("e2", state: "done")
     #expect(try fanOut("pause", "e2").code == 1)
+    let late = try fanOut("cancel", "e2")
+    #expect(late.text.contains("nothing left to cancel") && !late.text.contains("--apply"))
     #expect(try fanOut("pause", "e3").code == 5)
   }
 }

@@ -77,6 +77,7 @@ import Testing
       """,
     ])
     #expect(said.hasSuffix("typed to the end\n"), "\(said)")
+    #expect(said.contains("The worker uses the changed text now"), "\(said)")
     for device in ["iPhone ", "Android", "browser"] {
       #expect(said.contains("Ken's \(device)  Bea is on air - Hi Ken"), "\(said)")
     }

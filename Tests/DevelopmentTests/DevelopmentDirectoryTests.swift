@@ -66,6 +66,32 @@ import Testing
         == [DevelopmentDirectory.mark, "templates"])
   }
 
+  @Test func anUndoTakesThisRunsChangesFirstAndKeepsWhatItTakes() throws {
+    let place = try open()
+    let file = "templates/go-live.yaml"
+    func kept() -> String? { ScratchDirectory.read("\(path)/go-live.undone.yaml") }
+    // An earlier run has changed it, and this one again.
+    try place.directory.write("earlier\n", to: file)
+    let start = DevelopmentDirectory.templateText(place.templateFile)
+    try place.directory.write("edited\n", to: file)
+    #expect(try place.undoTemplate(to: start) == .asAtStart)
+    #expect(try template() == "earlier\n")
+    #expect(kept() == "edited\n")
+    #expect(try place.undoTemplate(to: start) == .asShipped)
+    #expect(try template() == "shipped\n")
+    #expect(kept() == "earlier\n")
+  }
+
+  @Test func nothingIsUndoneTwice() throws {
+    let place = try open()
+    #expect(try place.undoTemplate(to: "shipped\n") == .nothing)
+    #expect(!ScratchDirectory.exists(place.undoneTemplateFile))
+    // Somebody has removed the file: it comes back.
+    ScratchDirectory.removeFile(place.templateFile)
+    #expect(try place.undoTemplate(to: "shipped\n") == .asAtStart)
+    #expect(try template() == "shipped\n")
+  }
+
   @Test(arguments: [false, true])
   func aDirectoryOfSomethingElseStaysAsItIs(isFresh: Bool) throws {
     _ = try parent.makeDirectory("dev")

@@ -10,7 +10,7 @@ import Testing
 
   @Test(arguments: [
     ("e", DevelopmentKeys.Wish.sendExample), ("b", .showDashboard), ("l", .toggleLog),
-    ("q", .stop), ("\u{3}", .stop), ("E", .sendExample), ("Q", .stop),
+    ("u", .undoTemplate), ("q", .stop), ("\u{3}", .stop), ("E", .sendExample), ("Q", .stop),
   ])
   func eachKeyHasItsMeaning(key: String, wish: DevelopmentKeys.Wish) {
     #expect(wishes(key) == [wish])

@@ -55,6 +55,13 @@ import Testing
     #expect(pipe.text.contains(String(repeating: "x", count: 40)))
   }
 
+  @Test func anIdIsNeverCut() {
+    var table = Table([.init("id", isWhole: true), .init("words"), .init("n", .right)])
+    let id = String(repeating: "x", count: 40)
+    table.add([id, "some words that are long", "7"])
+    #expect(table.text(width: 30).split(separator: "\n")[1] == "\(id)  some …  7")
+  }
+
   @Test func summariesPutValuesInOneColumn() {
     var summary = Summary()
     summary.section("Pushes")

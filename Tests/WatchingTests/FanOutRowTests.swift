@@ -34,7 +34,7 @@ import Watching
       "brake_why": "wrong title",
     ]
     #expect(row("e1", fields).why == "by ada, 4 min ago: wrong title")
-    #expect(row("e1", ["brake": "cancelled", "brake_why": "stream ended"]).why == ": stream ended")
+    #expect(row("e1", ["brake": "cancelled", "brake_why": "stream ended"]).why == "stream ended")
   }
 
   @Test func theTimeLeftFollowsFromTheRate() {

@@ -60,7 +60,7 @@ enum Golden {
         waits for: Redis: no connection
     OBSTACLES
       1:20  2 workers  production: cannot b…
-    q quit  / filter  tab  ? help
+    q quit  ? help  / filter  tab
     """
 
   static let plain = """

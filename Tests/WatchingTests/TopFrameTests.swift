@@ -86,6 +86,11 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("▸ running") && $0.contains("live-70") })
   }
 
+  @Test func aLowScreenShowsAWorkerToo() {
+    let lines = frame(80, 10)
+    #expect(lines.contains { $0.hasPrefix("  worker-1 ") }, "\(lines)")
+  }
+
   @Test func theFooterAsks() {
     func footer(_ keys: String) -> String? {
       frame(80) { machine in

@@ -16,7 +16,8 @@ package struct ThrowAwayAuthority: Sendable {
   /// which no client of ours takes: its common name is `localhost`.
   package init(hosts: [String], days: Int = 30) throws(TLSError) {
     let authorityKey = try ES256Key.generate()
-    let authority = try Certificate(commonName: "Fanfare throw-away authority", serial: 1, days: 30)
+    // Longer than what it signs: `fanfare doctor` warns of 30 days.
+    let authority = try Certificate(commonName: "Fanfare throw-away authority", serial: 1, days: 60)
     try authority.add(NID_basic_constraints, "critical,CA:TRUE", issuer: authority)
     try authority.add(NID_key_usage, "critical,keyCertSign,cRLSign", issuer: authority)
     try authority.add(NID_subject_key_identifier, "hash", issuer: authority)

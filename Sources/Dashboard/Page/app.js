@@ -3,7 +3,7 @@
 import * as acts from "./acts.js";
 import * as dialog from "./dialog.js";
 import { drawWith, h, patch, redraw, say } from "./dom.js";
-import { key, Live, readConfig, server } from "./net.js";
+import { key, Live, readConfig, server, useKey } from "./net.js";
 import { clock, isNumber, notice, number, roughSpan, runbook, span } from "./text.js";
 
 const titles = { fanouts: "Fan-outs", user: "User", letters: "Dead letters",
@@ -39,6 +39,16 @@ const shortcuts = [
   ["/", "Go to the first field of the view"], ["j k", "Next and previous row"],
   ["h", "Hold the display, and let it go on"], ["o", "Operate mode on or off"],
   ["?", "This list"]];
+
+/** A link of `fanfare dev` brings the key, `#key=ffk_…`. It stays in no history. */
+function takeKey() {
+  const given = /^#key=([!-~]+)$/.exec(location.hash)?.[1];
+  if (!given) return;
+  useKey(given);
+  history.replaceState(null, "", "/");
+  dialog.close();
+  connectStreamsAgain();
+}
 
 function readRoute() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
@@ -237,7 +247,7 @@ function notices() {
 const alerts = (list, now) => h("section", { class: "alerts", "aria-label": "Alerts" },
   list.map((each) => h("div", { class: "notice bad", key: nameOf(each) },
     h("strong", {}, each.what),
-    isNumber(each.since_ms) ? ` for ${span(now - each.since_ms)} ` : " ",
+    isNumber(each.since_ms) ? ` (seen for ${span(now - each.since_ms)}) ` : " ",
     runbook(each.runbook, server.config))));
 
 function main() {
@@ -329,7 +339,10 @@ async function start() {
   drawWith(drawNow);
   document.addEventListener("keydown", pressed);
   document.addEventListener("visibilitychange", visibilityChanged);
-  window.addEventListener("hashchange", () => enter(true));
+  window.addEventListener("hashchange", () => {
+    takeKey();
+    enter(true);
+  });
   window.addEventListener("online", () => [healthStream, live].forEach((each) => each?.retryNow()));
   document.querySelector(".skip").addEventListener("click", (event) => {
     // As an address it would be another view.
@@ -339,6 +352,7 @@ async function start() {
   document.getElementById("dialog").addEventListener("close", dialog.closed);
   // Without it the streams find out by themselves, and try again.
   await readConfig().catch(() => {});
+  takeKey();
   enter(false);
   visibilityChanged();
   loadAll();

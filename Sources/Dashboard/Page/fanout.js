@@ -6,7 +6,7 @@ import {
 } from "./fanouts.js";
 import { h } from "./dom.js";
 import {
-  bar, chip, facts, isNumber, number, percent, phone, rate, size, span, table, time, unknown,
+  bar, chip, facts, isNumber, number, percent, phones, rate, span, table, time, unknown,
 } from "./text.js";
 
 function numbers(fanOut, now) {
@@ -82,11 +82,6 @@ const segments = (list, now) => table("Slowest segments", segmentColumns, list.m
       ? `in ${span(each.claim_ends_ms - now)}` : "over: another worker takes it"],
 })), "No segment is being worked on.");
 
-const texts = (list, app) => h("div", { class: "phones" }, list.map((each) =>
-  h("figure", { key: each.locale }, h("figcaption", {}, h("code", {}, each.locale)),
-    phone(app, each.locale, each.title, each.body),
-    isNumber(each.bytes) ? size(each.bytes, each.limit) : null)));
-
 export const fanOut = {
   title: "Fan-out",
   parent: "fanouts",
@@ -118,7 +113,7 @@ export const fanOut = {
         data.slowest_segments ? segments(data.slowest_segments, now)
           : h("p", { class: "quiet" }, "Redis did not answer for all of them.")],
       h("h2", {}, "Texts"),
-      data.texts ? texts(data.texts, data.document?.app)
+      data.texts ? phones(data.document?.app, data.texts)
         : h("p", { class: "quiet" }, "This server has no templates, so that it cannot render "
           + "them: see fanfare render."),
       h("h2", {}, "The event"),

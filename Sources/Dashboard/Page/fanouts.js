@@ -89,13 +89,14 @@ const link = (fanOut) => h("a", {
 h("bdi", {}, fanOut.title || fanOut.event));
 
 const name = (fanOut) => h("div", {}, link(fanOut),
-  h("small", {}, h("bdi", {}, fanOut.streamer ?? ""), " · ", h("code", {}, fanOut.event)));
+  h("small", {}, h("bdi", {}, fanOut.streamer ?? ""),
+    fanOut.title ? [" · ", h("code", {}, fanOut.event)] : null));
 
 const runningColumns = [
   { text: "Fan-out", phone: "wide" }, { text: "State", phone: "wide" },
   { text: "Progress", phone: "wide" }, { text: "Rate, last 10 s", phone: "half" },
   { text: "Time", phone: "half" }, { text: "First and last push" },
-  { text: "Acts", phone: "wide" }];
+  { text: "Actions", phone: "wide" }];
 
 /** What the bar shows, in numbers. */
 const parts = (fanOut) => [
@@ -186,8 +187,8 @@ function controls(context, shown, all) {
     field("Filter", "input", { id: "search", type: "search", value: filter.text,
       placeholder: "event, streamer, title, template", oninput: change("text") }),
     field("State", "select", { value: filter.state, onchange: change("state") },
-      [["", "all"], ["running", "not finished"], ...["scheduled", "paused", "limited", "waiting", "incomplete",
-        "done", "expired", "cancelled"].map((state) => [state, state])]
+      [["", "all"], ["running", "not finished"], ...["scheduled", "paused", "limited", "waiting",
+        "incomplete", "done", "expired", "cancelled"].map((state) => [state, state])]
         .map(([value, text]) => h("option", { value, key: `= ${value}` }, text))),
     h("output", { class: "quiet" }, shown === all ? count(all, "fan-out", "fan-outs")
       : `${number(shown)} of ${count(all, "fan-out", "fan-outs")}`),

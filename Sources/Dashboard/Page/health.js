@@ -9,7 +9,7 @@ const workerColumns = [
   { text: "Worker", phone: "wide" }, { text: "State" }, { text: "Waits for" },
   { text: "Lag", end: true },
   { text: "In flight", end: true }, { text: "Streams", end: true },
-  { text: "Connections", end: true }, { text: "Memory", end: true }, { text: "Last sign" }];
+  { text: "Connections", end: true }, { text: "Memory", end: true }, { text: "Heartbeat" }];
 
 function worker(each, now) {
   const age = isNumber(each.beat_ms) ? now - each.beat_ms : null;
@@ -20,11 +20,11 @@ function worker(each, now) {
     cells: [
       h("div", {}, h("strong", {}, each.id), h("small", {}, each.version ?? "")),
       h("div", {}, chip(isDead ? "incomplete" : each.ready ? "done" : "waiting",
-        isDead ? "no sign" : each.ready ? "ready" : "not ready"),
+        isDead ? "no heartbeat" : each.ready ? "ready" : "not ready"),
       isNumber(each.partitions)
         ? h("small", {}, `${number(each.partitions)} partitions`) : null),
       h("div", {}, each.waits_for || "nothing",
-        each.held_routes ? h("small", {}, "held: ", each.held_routes) : null,
+        each.held_routes ? h("small", {}, "slow: ", each.held_routes) : null,
         each.limits ? h("small", {}, "limits: ", each.limits) : null),
       number(each.lag), number(each.records_in_flight), number(each.streams),
       number(each.connections), bytes(each.rss_bytes),
@@ -101,7 +101,7 @@ export const health = {
       (data.alerts ?? []).length === 0 ? notice("fine", "No alert.",
         "None of the faults that this server can see is there now.") : null,
       facts([
-        ["Workers with a sign", workers.length > 0
+        ["Workers alive", workers.length > 0
           ? `${number(workers.length - dead.length)} of ${number(workers.length)}`
           : unknown("no worker has written to Redis")],
         ["Unread records (lag)", isNumber(totals.lag) ? number(totals.lag)

@@ -6,7 +6,7 @@ import { drawDialog } from "./dialog.js";
 import { h, redraw } from "./dom.js";
 import { ask, Question } from "./net.js";
 import {
-  bytes, chip, facts, field, isNumber, notice, number, table, time, unknown,
+  bytes, chip, facts, field, go, isNumber, notice, number, table, time, unknown,
 } from "./text.js";
 
 const FILTERS = ["event", "streamer", "code", "text"];
@@ -23,18 +23,6 @@ const inWords = (filter) => Object.entries(filter)
   .map(([name, value]) => (name === "text" ? `with “${value}”` : `of ${name} ${value}`))
   .join(" ");
 
-function submit(event) {
-  event.preventDefault();
-  const wanted = new URLSearchParams();
-  for (const name of FILTERS) {
-    const text = event.target.elements[name].value.trim();
-    if (text) wanted.set(name, text);
-  }
-  const hash = `#/letters?${wanted}`;
-  if (location.hash === hash) search({ query: Object.fromEntries(wanted) });
-  else location.hash = hash;
-}
-
 function search(route) {
   const wanted = new URLSearchParams({ ...filterOf(route), limit });
   found.ask(`/v1/dead-letters?${wanted}`);
@@ -43,7 +31,8 @@ function search(route) {
 const labels = { event: "Event", streamer: "Streamer", code: "Code", text: "Text" };
 const hints = { code: "wrong_type", text: "in reason or headers" };
 
-const form = (route) => h("form", { class: "controls", role: "search", onsubmit: submit },
+const form = (route) => h("form", { class: "controls", role: "search",
+  onsubmit: (event) => go(event, "letters", FILTERS) },
   FILTERS.map((name) => field(labels[name], "input", {
     // The key "/" leads to the field of this id.
     id: name === "event" ? "search" : null, name, value: route.query[name] ?? "",

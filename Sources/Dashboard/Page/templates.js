@@ -1,25 +1,13 @@
 // The templates of this server: all locales side by side, as a phone shows them, against limits.
 
 import { h, redraw } from "./dom.js";
-import { count, field, isNumber, notice, phone, size } from "./text.js";
-
-const names = { apns: "Apple", fcm: "Android", webpush: "Browser" };
+import { field, go, notice, phones } from "./text.js";
 
 // The template that is shown; "" for all.
 let chosen = "";
 
-function submit(event) {
-  event.preventDefault();
-  const fields = event.target.elements;
-  const wanted = new URLSearchParams();
-  for (const name of ["template", "user", "event"]) {
-    const text = fields[name].value.trim();
-    if (text) wanted.set(name, text);
-  }
-  location.hash = `#/templates?${wanted}`;
-}
-
-const form = (route, templates) => h("form", { class: "controls", onsubmit: submit },
+const form = (route, templates) => h("form", { class: "controls",
+  onsubmit: (event) => go(event, "templates", ["template", "user", "event"]) },
   field("Template", "select", { name: "template", value: chosen, onchange: (event) => {
     chosen = event.target.value;
     redraw();
@@ -31,24 +19,17 @@ const form = (route, templates) => h("form", { class: "controls", onsubmit: subm
     value: route.query.event ?? "" }),
   h("button", { type: "submit", class: "main" }, "Show"));
 
-const card = (app, each) => h("figure", { key: `${each.locale} ${each.platform}` },
-  h("figcaption", {}, h("code", {}, each.locale ?? "?"),
-    each.platform ? ` ${names[each.platform] ?? each.platform}` : null),
-  phone(app, each.locale, each.title, each.body),
-  isNumber(each.bytes) ? size(each.bytes, each.limit) : null);
-
 function template(each) {
-  const tooLong = (each.locales ?? []).filter((locale) => locale.bytes > locale.limit).length;
   return h("section", { key: each.name },
     h("h2", {}, each.name),
-    each.trouble ? notice("bad", "Not used:", each.trouble) : null,
-    tooLong > 0 ? notice("warn", `Too long in ${count(tooLong, "locale", "locales")}:`,
-      "the text that shorten names is cut; without one nothing is sent.") : null,
+    !each.trouble ? null : each.locales?.length > 0 ? notice("bad", "Mistake:", each.trouble)
+      : notice("bad", "Not used:", `${each.trouble}. Workers go on with the text before it. `
+        + "Correct this line (the first number), and save."),
     each.rendered?.problem ? notice("warn", "Not rendered:", each.rendered.problem) : null,
     each.rendered && !each.rendered.problem ? [
       h("h3", {}, "As this user gets it"),
-      h("div", { class: "phones" }, card(null, each.rendered)), h("h3", {}, "All locales")] : null,
-    h("div", { class: "phones" }, (each.locales ?? []).map((locale) => card(null, locale))));
+      phones(null, [each.rendered]), h("h3", {}, "All locales")] : null,
+    phones(null, each.locales ?? []));
 }
 
 export const templates = {
@@ -74,8 +55,10 @@ export const templates = {
     return [
       form(route, data.templates),
       h("p", { class: "quiet" }, route.query.user || route.query.event
-        ? "With the values of this user and event."
-        : "With sample values. Give a user and an event to see theirs."),
+        ? "With the values of this user and event. Show reads all of it again."
+        : "With sample values. Give a user and an event to see theirs. To change a text, edit the "
+          + "template's .yaml file in templates.directory: this page shows it within seconds. "
+          + "fanfare dev names the file, sends the text (key e) and undoes the change (key u)."),
       wanted.length > 0 ? wanted.map(template)
         : h("p", {}, "This server has no such template."),
     ];

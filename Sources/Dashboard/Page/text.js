@@ -4,6 +4,9 @@ import { h, isElement } from "./dom.js";
 
 const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
+export const platforms = { apns: "Apple", fcm: "Android", webpush: "Browser",
+  production: "Apple", sandbox: "Apple, sandbox" };
+
 export const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 /** A count with its thousands apart; "–" where it is not known. */
@@ -124,6 +127,19 @@ export const field = (name, tag, attributes, ...children) =>
   h("label", { class: "field", key: name }, h("span", {}, name), h(tag, {
     autocomplete: "off", spellcheck: "false", ...attributes }, children));
 
+/** Opens the view that a form asks for; the same again is read again. */
+export function go(event, view, names) {
+  event.preventDefault();
+  const wanted = new URLSearchParams();
+  for (const name of names) {
+    const text = event.target.elements[name].value.trim();
+    if (text) wanted.set(name, text);
+  }
+  const hash = `#/${view}?${wanted}`;
+  if (location.hash === hash) window.dispatchEvent(new HashChangeEvent("hashchange"));
+  else location.hash = hash;
+}
+
 /** A notice above a view: `bad`, `warn` or `note`. */
 export const notice = (kind, title, text, ...more) =>
   h("div", { class: `notice ${kind}` }, h("strong", {}, title), text ? ` ${text}` : null, more);
@@ -136,11 +152,37 @@ export function phone(app, locale, title, body) {
     h("span", { dir: "auto" }, body || (title ? "" : "(no text)")));
 }
 
-/** Bytes of a payload against its limit. */
-export function size(used, limit) {
-  const parts = [[used > limit ? "rejected" : "accepted", used]];
-  return h("span", { class: "size" }, bar(limit, parts),
-    h("small", {}, `${number(used)} of ${number(limit)} bytes`));
+const languages = new Intl.DisplayNames("en", { type: "language" });
+
+/** The name of a language; nothing for what is no tag. */
+function language(tag) {
+  try {
+    return h("strong", {}, languages.of(tag));
+  } catch {
+    return null;
+  }
+}
+
+/** Texts as phones show them: in a locale each once, with the platforms that have it. */
+export function phones(app, texts) {
+  const same = new Map();
+  for (const each of texts) {
+    const key = [each.locale, each.title, each.body].join("\n");
+    same.set(key, [...(same.get(key) ?? []), each]);
+  }
+  return h("div", { class: "phones" }, [...same].map(([key, list]) => h("figure", { key },
+    h("figcaption", {}, language(list[0].locale), " ", h("code", {}, list[0].locale || "?"), " ",
+      list.map((each) => platforms[each.platform] ?? each.platform).join(", ")),
+    phone(app, list[0].locale, list[0].title, list[0].body),
+    list.map((each) => size(each, list.length > 1)))));
+}
+
+/** Bytes of a payload against its limit; there is none where it does not fit. */
+function size({ bytes: used, limit, platform }, isNamed) {
+  if (!(limit > 0)) return null;
+  return h("span", { class: "size" }, bar(limit, [[used > limit ? "rejected" : "accepted", used]]),
+    h("small", {}, isNamed ? `${platforms[platform]}: ` : null,
+      `${number(used)} of ${number(limit)} bytes`));
 }
 
 /** Where a fault is described; a link when the server says where the documentation is. */

@@ -3,15 +3,12 @@
 import { h } from "./dom.js";
 import { Question } from "./net.js";
 import {
-  chip, facts, field, isNumber, notice, number, phone, table, time, unknown,
+  chip, facts, field, go, isNumber, notice, number, phone, platforms, table, time, unknown,
 } from "./text.js";
 
 const person = new Question();
 const trace = new Question();
 
-const platforms = {
-  apns: "Apple", fcm: "Android", webpush: "Browser", production: "Apple", sandbox: "Apple, sandbox",
-};
 const good = new Set(["accepted", "presumably-accepted"]);
 const pending = new Set(["running", "waiting", "paused"]);
 const mark = (verdict) =>
@@ -89,8 +86,9 @@ function found(data, now) {
     h("h2", {}, "Profile, as rules and templates see it"),
     Object.keys(data.profile ?? {}).length > 0 ? profile(data)
       : h("p", { class: "quiet" }, "No profile: rules keep nothing back, templates use fallbacks."),
-    isNumber(data.events_last_hour) ? h("p", {},
-      `${number(data.events_last_hour)} events reached the user in the last hour.`) : null,
+    // Only counted where a rule limits them.
+    data.events_last_hour > 0 ? h("p", {}, "Events that reached the user in the last hour: ",
+      number(data.events_last_hour)) : null,
   ];
 }
 
@@ -98,21 +96,8 @@ const failed = (question, missing) => question.refusal
   && notice("bad", question.refusal.status === 404 ? missing : question.refusal.title,
     question.refusal.status === 401 ? "" : question.refusal.detail);
 
-function submit(event) {
-  event.preventDefault();
-  const fields = event.target.elements;
-  const wanted = new URLSearchParams();
-  for (const name of ["user", "event"]) {
-    const text = fields[name].value.trim();
-    if (text) wanted.set(name, text);
-  }
-  const hash = `#/user?${wanted}`;
-  // The same again: its data is read again.
-  if (location.hash === hash) window.dispatchEvent(new HashChangeEvent("hashchange"));
-  else location.hash = hash;
-}
-
-const form = (route) => h("form", { class: "controls", role: "search", onsubmit: submit },
+const form = (route) => h("form", { class: "controls", role: "search",
+  onsubmit: (event) => go(event, "user", ["user", "event"]) },
   field("User", "input", { id: "search", name: "user", required: true, maxlength: "128",
     value: route.query.user ?? "" }),
   field("Event", "input", { name: "event", maxlength: "64", value: route.query.event ?? "",

@@ -69,7 +69,7 @@ struct Alert: Equatable {
     }
     let letters = health.minutes.suffix(recentMinutes).reduce(0) { $0 &+ $1.deadLetters }
     if letters > 0 {
-      let text = "\(letters) records went to the dead letters within 10 minutes"
+      let text = "\(letters) records went to the dead letters in the last 10 minutes"
       alerts.append(Alert("dead letters", text, Runbook.deadLetters))
     }
     for sample in samples ?? [] {

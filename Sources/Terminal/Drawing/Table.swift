@@ -3,10 +3,16 @@ package struct Table: Sendable {
   package struct Column: Sendable {
     let title: String
     let alignment: TextLayout.Alignment
+    let isWhole: Bool
     /// Numbers stand right, words left.
-    package init(_ title: String, _ alignment: TextLayout.Alignment = .left) {
+    /// - Parameter isWhole: never cut, such as an id that somebody copies. Where a line is too long
+    ///   all the same, the terminal wraps it.
+    package init(
+      _ title: String, _ alignment: TextLayout.Alignment = .left, isWhole: Bool = false
+    ) {
       self.title = TextLayout.printable(title)
       self.alignment = alignment
+      self.isWhole = isWhole
     }
   }
 
@@ -60,7 +66,8 @@ package struct Table: Sendable {
     guard let limit else { return widths }
     var excess = widths.reduce(0, +) + Self.gap * max(0, columns.count - 1) - limit
     while excess > 0 {
-      let widest = columns.indices.filter { columns[$0].alignment == .left }
+      let widest = columns.indices
+        .filter { columns[$0].alignment == .left && !columns[$0].isWhole }
         .max { widths[$0] < widths[$1] }
       guard let widest, widths[widest] > Self.narrowestColumn else { break }
       widths[widest] -= 1

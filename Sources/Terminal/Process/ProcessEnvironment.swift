@@ -1,11 +1,13 @@
 import Glibc
 
 package enum ProcessEnvironment {
-  /// The user who runs the program, as the environment says it: before `sudo`, if that was used.
-  /// Empty where it does not say.
+  /// The user who runs the program: before `sudo`, if that was used. The environment says it, or in
+  /// containers, which lack these variables, the system. Empty where neither does.
   package static var userName: String {
     let all = all
-    return all["SUDO_USER"] ?? all["USER"] ?? ""
+    if let name = all["SUDO_USER"] ?? all["USER"], !name.isEmpty { return name }
+    guard let entry = getpwuid(getuid()) else { return "" }
+    return String(cString: entry.pointee.pw_name)
   }
 
   /// The variables of this process; of a name that stands twice, the first.

@@ -115,15 +115,18 @@ def detail(each):
 
 
 def texts(title):
-    return [
-        {"locale": "en", "title": "Nova is live", "body": f"Hi there, tune in now: {title}",
-         "bytes": 312, "limit": 4096, "platform": "apns"},
-        {"locale": "de", "title": "Nova ist live", "body": f"Hallo, schalte jetzt ein: {title}",
-         "bytes": 318, "limit": 4096, "platform": "apns"},
-        {"locale": "ar", "title": "نوفا على الهواء الآن", "body": f"شاهد الآن: {title}",
-         "bytes": 344, "limit": 4096, "platform": "apns"},
-        {"locale": "fr", "title": "Nova est en direct", "body": f"À voir maintenant : {title}",
-         "bytes": 4310, "limit": 4096, "platform": "apns"}]
+    """As the server has them: one of each platform, which may all say the same."""
+    return [{**each, "platform": platform, "limit": limit}
+            for each in [
+                {"locale": "en", "title": "Nova is live", "body": f"Hi there, tune in now: {title}",
+                 "bytes": 312},
+                {"locale": "de", "title": "Nova ist live",
+                 "body": f"Hallo, schalte jetzt ein: {title}", "bytes": 318},
+                {"locale": "ar", "title": "نوفا على الهواء الآن", "body": f"شاهد الآن: {title}",
+                 "bytes": 344},
+                {"locale": "fr", "title": "Nova est en direct",
+                 "body": f"À voir maintenant : {title}", "bytes": 4310}]
+            for platform, limit in [("apns", 4096), ("fcm", 4096), ("webpush", 3993)]]
 
 
 def worker(name, **more):
@@ -166,7 +169,7 @@ def templates(user):
     return {"templates": [
         {"name": "stream-live", "trouble": None, "locales": texts("Finals night"),
          **({"rendered": rendered} if user else {})},
-        {"name": "raid", "locales": texts("Raid!")[:2],
+        {"name": "raid", "locales": texts("Raid!")[:6],
          "trouble": "raid.yaml line 7: {{stream.titel}} is no field; the former version is used"}]}
 
 

@@ -395,6 +395,39 @@ def the_template_is_made_for_one_user(browser, mock):
     wait_for(page.get_by_role("heading", name="stream-live")).not_to_be_visible()
 
 
+def the_text_that_platforms_share_is_shown_once(browser, mock):
+    page = opened(browser, mock, "#/templates?template=stream-live")
+    figures = page.locator("figure")
+    wait_for(figures).to_have_count(4)
+    wait_for(figures.first).to_contain_text("English en Apple, Android, Browser")
+    wait_for(figures.first).to_contain_text("Browser: 312 of 3,993 bytes")
+
+
+def the_link_brings_the_key(browser, mock):
+    page = browser.new_page()
+    page.goto(f"{mock.url}/#key=ffk_admin")
+    wait_for(page.locator(".age.live")).to_be_visible()
+    expect(page.url == f"{mock.url}/", page.url)
+    # The same tab, where the page is open already and has a wrong key.
+    page.evaluate("sessionStorage.setItem('fanfare-key', 'ffk_wrong')")
+    page.goto(f"{mock.url}/#/health")
+    page.reload()
+    wait_for(page.locator("#dialog")).to_contain_text("does not know this key")
+    page.evaluate("location.hash = '#key=ffk_admin'")
+    wait_for(page.locator(".age.live")).to_be_visible()
+    wait_for(page.locator("#dialog")).not_to_be_visible()
+
+
+def the_same_template_is_read_again(browser, mock):
+    page = opened(browser, mock, "#/templates?user=u1")
+    wait_for(page.locator("main")).to_contain_text("Hallo Ada")
+    asked = len([each for each in mock.requests if "live/templates" in each[1]])
+    page.get_by_role("button", name="Show").click()
+    wait_for(page.locator("main")).to_contain_text("Hallo Ada")
+    again = len([each for each in mock.requests if "live/templates" in each[1]])
+    expect(again == asked + 1, f"{asked} requests, then {again}")
+
+
 def the_straggler_has_no_token(browser, mock):
     mock.letters[0]["topic"] = "notify-followers.stragglers"
     page = opened(browser, mock, "#/letters/1:1")
