@@ -1,4 +1,5 @@
-"""What schemathesis cannot know of the API: how rows of an import are written, and what time it is."""
+"""What schemathesis cannot know of the API: how rows of an import are written, what time it is, and how many bytes a
+text has."""
 
 import json
 import re
@@ -26,9 +27,24 @@ def past(time):
     return time
 
 
+def short(name, value):
+    """A value of an event in as many bytes as it may have characters; what has too many of these stays as it is."""
+    limit = 128 if name == "id" else 1024
+    if isinstance(value, str) and len(value) <= limit:
+        return value.encode(errors="replace")[:limit].decode(errors="ignore")
+    if isinstance(value, (dict, list)) and len(json.dumps(value)) > limit:
+        return type(value)()
+    return value
+
+
 @schemathesis.hook
 def map_body(context, body):
     for document in (body, body.get("data") if isinstance(body, dict) else None):
-        if isinstance(document, dict) and "send_at" in document:
+        if not isinstance(document, dict):
+            continue
+        if "send_at" in document:
             document["send_at"] = past(document["send_at"])
+        for group in ("streamer", "stream", "data") if "streamer" in document else ():
+            if isinstance(document.get(group), dict):
+                document[group] = {name: short(name, value) for name, value in document[group].items()}
     return body
