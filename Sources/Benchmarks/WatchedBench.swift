@@ -53,7 +53,8 @@ struct WatchedBench: Bench {
     }
     return [
       try BenchResult(
-        "unwatched_cpu_us", "worker that nobody watches: CPU a push", alone, unit: " µs", digits: 2),
+        "unwatched_cpu_us", "worker that nobody watches: CPU a push", alone, unit: " µs",
+        digits: 2),
       try BenchResult(
         "watched_cpu_us", "with dashboard, tap and traces: CPU a push", watched, unit: " µs",
         digits: 2),

@@ -91,7 +91,7 @@ final class DashboardReader {
     for name in names { next[name] = since[name] ?? now }
     since = next
     guard trouble == nil else { return }
-    let living = health.health.workers.filter { now - $0.beatAt <= Alert.deadAfter }
+    let living = health.health.workers.filter { !$0.isSilent(at: now) }
     shares.add(living.map { ObstacleShares.classes(of: $0) }, at: now)
   }
 

@@ -13,7 +13,8 @@ package enum BenchVerb {
   private static let pushes = Option(
     "pushes", .integer(in: 1_000...10_000_000), default: 300_000,
     help:
-      "Pushes, or requests of h2load, in each run of deliver, fcm, webpush, worker, cluster and watched"
+      "Pushes, or requests of h2load, in each run of deliver, fcm, webpush, worker, cluster and "
+      + "watched"
   )
   private static let events = Option(
     "events", .integer(in: 1...10_000), default: 100, help: "Events in each run of latency")
@@ -68,8 +69,8 @@ package enum BenchVerb {
 
       Runs are interleaved. Every figure is the median of its runs, with the minimum and the \
       maximum beside it. The bench needs h2load, nghttpd, wrk and curl (Debian: \
-      nghttp2-client, nghttp2-server, wrk, curl), and exits with 1 if a limit is missed. A build without optimisation \
-      (swift build without -c release) misses the limits.
+      nghttp2-client, nghttp2-server, wrk, curl), and exits with 1 if a limit is missed. A build \
+      without optimisation (swift build without -c release) misses the limits.
       """,
     options: [
       LocalFlags.json, only, runs, pushes, events, LocalFlags.lanes, LocalFlags.templates,

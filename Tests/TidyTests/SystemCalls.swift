@@ -62,6 +62,7 @@ struct SystemCalls {
     "Sources/Benchmarks/BenchSender.swift": "measures real time",
     "Sources/Benchmarks/BenchTraffic.swift": "measures real time",
     "Sources/Benchmarks/FCMTraffic.swift": "measures real time",
+    "Sources/Benchmarks/WatchedBench.swift": "the dates of a server's answers",
     "Sources/Benchmarks/WebPushTraffic.swift": "measures real time",
     "Sources/Demo/DemoRun.swift": "drives real processes",
     "Sources/LocalStack/LocalStack.swift": "drives real processes",

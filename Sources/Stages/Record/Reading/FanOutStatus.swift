@@ -35,8 +35,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package let sendAt: SendTime?
   /// Of a scheduled event: the trace that its producer began; empty where it began none.
   package let traceparent: String
-  /// Of a scheduled event: why its last release is in the dead letters, as their code; empty where it
-  /// is not.
+  /// Of a scheduled event: why its last release is in the dead letters, as their code; empty where
+  /// it is not.
   package let releaseDeadLetter: String
   /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
   package let numbers: [String: Int]

@@ -26,9 +26,9 @@ extension RecordStage {
   /// is in the dead letters.
   /// Safe to repeat. Should somebody send the dead letter in again, its settling corrects this.
   ///
-  /// After a release of a scheduled event workers look at the event again when its next wave is due.
-  /// If there is none and it has not begun, they do so when it has expired, so that it comes to its
-  /// end.
+  /// After a release of a scheduled event workers look at the event again when its next wave is
+  /// due. If there is none and it has not begun, they do so when it has expired, so that it comes
+  /// to its end.
   ///
   /// - Parameter released: as for `open`.
   /// - Returns: what became of the fan-out, when nothing more is to come of it.

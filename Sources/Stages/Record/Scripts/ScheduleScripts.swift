@@ -135,8 +135,8 @@ extension RecordStage {
 
 /// The result of `RecordStage.schedule`.
 package enum ScheduleResult: Sendable, Equatable {
-  /// It is to be opened now. Of an event that Redis knows with the time that holds for it, which may
-  /// be another one than its record's.
+  /// It is to be opened now. Of an event that Redis knows with the time that holds for it, which
+  /// may be another one than its record's.
   case due(SendTime?)
   /// When it is due, in ms since 1970.
   case waits(Int64)
