@@ -6,10 +6,14 @@ extension Scenario {
   static let platforms: [Scenario] = [
     Scenario(
       "mixed-platforms", "each device is asked once, at its own push service", on: .mixed(),
+      actions: [.at(.seconds(10), .look("then", at: "worker-1"))],
       bounds: .onceEach + reached + [
         .exactly(.requests("e1", 0...1_000), 2_000), .exactly(.inVain, 0),
         .exactly(.counted("e1", field: "accepted"), 2_000), .exactly(.stats("accepted"), 2_000),
         .most(.lastPush("e1"), 4),
+        .exactly(.measured("then", series: answers("apns", 200)), 800),
+        .exactly(.measured("then", series: answers("fcm", 200)), 900),
+        .exactly(.measured("then", series: answers("webpush", 200)), 300),
       ]),
     Scenario(
       "fcm-silent-30s", "pushes of the other platforms go on, and FCM's go afterwards",
@@ -67,7 +71,8 @@ extension Scenario {
         .at(.seconds(110), .look("then", at: "worker-1")),
       ],
       bounds: .onceEach + reached + [
-        .exactly(.rejected("e1"), 0), .within(.measured("then", series: unauthenticated), 1...40),
+        .exactly(.rejected("e1"), 0),
+        .within(.measured("then", series: answers("fcm", 401, "UNAUTHENTICATED")), 1...40),
         .most(.lastPush("e1"), 12),
       ]),
     Scenario(
@@ -141,8 +146,10 @@ extension Scenario {
       ]),
   ]
 
-  private static let unauthenticated =
-    #"fanfare_push_requests_total{platform="fcm",status="401",reason="UNAUTHENTICATED"}"#
+  /// Of a worker's metrics, which call each answer 200 that accepts a push.
+  private static func answers(_ platform: String, _ status: Int, _ reason: String = "") -> String {
+    #"fanfare_push_requests_total{platform="\#(platform)",status="\#(status)",reason="\#(reason)"}"#
+  }
 
   /// Of 2,000 devices.
   private static let reached: [ScenarioBound] = [
