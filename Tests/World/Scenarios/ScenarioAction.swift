@@ -137,13 +137,6 @@ extension ScenarioLife {
       var script = self.script
       change(&script)
       replace(script)
-    case .fcm(let change): replaceOthers(fcm: change)
-    case .webpush(let change): replaceOthers(webpush: change)
-    case .wayToFCM(let change): world.network.change(WorldFCM.endpoint, change)
-    case .wayToBrowsers(let service, let change):
-      world.network.change(WorldWebPush.endpoints[service], change)
-    case .cutFCM: world.network.cut(WorldFCM.endpoint)
-    case .cutBrowsers(let service): world.network.cut(WorldWebPush.endpoints[service])
     case .appleIsWell: replace(script)
     case .appleRefusesConnections(let refuses):
       world.network.change(World.apple) { $0.isRefused = refuses }
@@ -199,7 +192,7 @@ extension ScenarioLife {
     case .halt(let halt, let event): setHalt(halt, of: event)
     case .streamEnds(let number): endStream(of: "s\(number)")
     case .streamEnded(let number, let ago): endStream(of: "s\(number)", ago: ago)
-    default: performOnRedis(what)
+    default: performOnServices(what)
     }
   }
 
@@ -232,6 +225,19 @@ extension ScenarioLife {
         let place = KafkaPartition(topic: String(decoding: topic, as: UTF8.self), partition: 0)
         world.broker.append(letter, to: place)
       }
+    }
+  }
+
+  private func performOnServices(_ what: ScenarioAction.What) {
+    switch what {
+    case .fcm(let change): replaceOthers(fcm: change)
+    case .webpush(let change): replaceOthers(webpush: change)
+    case .wayToFCM(let change): world.network.change(WorldFCM.endpoint, change)
+    case .wayToBrowsers(let service, let change):
+      world.network.change(WorldWebPush.endpoints[service], change)
+    case .cutFCM: world.network.cut(WorldFCM.endpoint)
+    case .cutBrowsers(let service): world.network.cut(WorldWebPush.endpoints[service])
+    default: performOnRedis(what)
     }
   }
 
