@@ -364,10 +364,10 @@ let supports: [Target] = [
     "World", path: "Tests/World", settings: world,
     [
       "APNs",
-      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
-      "Ingest",
-      "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Processes", "Record",
-      "Redis", "Render", "Telemetry", "Text", "Threads", "Transport",
+      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand", "FCM",
+      "FCMSimulator", "Ingest", "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model",
+      "Pipeline", "Processes", "Record", "Redis", "Render", "SimulatorSupport", "Subscriptions",
+      "Telemetry", "Text", "Threads", "TLS", "Transport", "WebPush", "WebPushSimulator",
     ]),
   // Lives many seeds of it: make world.
   driver("WorldTool", path: "Tests/WorldTool", ["Processes", "World"]),
@@ -515,7 +515,7 @@ let testTargets: [Target] = [
     "WebPushSimulatorTests",
     [
       "EventLoop", "Fixtures", "HTTP2", "JSON", "Processes", "SimulatorSupport", "Subscriptions",
-      "Telemetry", "Text", "TLS", "Transport", "WebPush", "WebPushSimulator",
+      "Telemetry", "Text", "Threads", "TLS", "Transport", "WebPush", "WebPushSimulator",
     ]),
   tests(
     "PipelineTests",

@@ -101,6 +101,17 @@ package actor FCMSimulator {
     service?.ledger.body(of: Array(token.utf8))
   }
 
+  /// Answers a question for an access token as the token endpoint does, for who has no connection.
+  /// - Parameter form: the body, form-encoded.
+  /// - Returns: nil where the endpoint is silent.
+  package func exchange(_ form: [UInt8]) -> (status: Int, body: [UInt8])? {
+    let request = OpenRequest()
+    request.begin(stream: 0)
+    request.isForm = true
+    form.withUnsafeBytes { request.append($0) }
+    return service?.exchange(request).map { ($0.status, Array($0.body.utf8)) }
+  }
+
   package func replaceScript(_ script: FCMSimulatorScript) { service?.replaceScript(script) }
 
   /// Forgets ledger and numbers.

@@ -44,6 +44,9 @@ package struct FCMSimulatorOptions: Sendable {
   /// False: HTTP/2 without TLS, for a network in memory.
   package var usesTLS = true
   package var makeLoop: @Sendable (String) -> EventLoop = { EventLoop(name: $0) }
+  /// Hears of each message for a registration token, on the simulator's loop, before it is
+  /// answered.
+  package var observe: (@Sendable (ObservedMessage) -> Void)?
 
   package init(directory: String) { self.directory = directory }
 }

@@ -132,7 +132,17 @@ final class SimulatorService {
       tokens.issued[bearer].isExpired = true
     }
     count(answer, request, at: place, arrival: arrival)
+    if let place { tell(answer, request, of: ledger.token(at: place)) }
     return answer
+  }
+
+  private func tell(_ answer: FCMAnswer, _ request: OpenRequest, of token: [UInt8]) {
+    guard let observe = options.observe else { return }
+    token.withUnsafeBufferPointer { token in
+      request.body.withUnsafeBytes {
+        observe(ObservedMessage(token: token, request: $0, answer: answer))
+      }
+    }
   }
 
   private func judge(

@@ -31,7 +31,8 @@ final class SimulatorService {
     self.loop = loop
     self.log = log
     access = ControlAccess(token: options.controlToken)
-    requestRules = RequestRules(subscriptions, try MessageReader())
+    requestRules = RequestRules(
+      subscriptions, try MessageReader(), checksSignatures: options.checksSignatures)
     ledger = DeviceLedger(keptBodies: options.keptMessages)
     random = SplitMix64(seed: options.seed)
     connections = SimulatorConnections(loop: loop, idleTimeout: options.idleTimeout)
@@ -78,9 +79,11 @@ final class SimulatorService {
   /// - Parameter isSilent: a request in order is not answered.
   func decide(_ request: OpenRequest, isSilent: Bool, arrival: Int64) -> WebPushAnswer {
     var place: Int?
+    var message: [UInt8] = []
     let answer: WebPushAnswer
     do {
       let judged = try requestRules.judge(request, nowSeconds: arrival / 1_000_000)
+      message = judged.message
       request.ttl = min(judged.ttl, options.longestTTLSeconds)
       let found = ledger.place(of: judged.subscription.id, arrival: arrival)
       let tries = ledger[found].requests
@@ -92,7 +95,27 @@ final class SimulatorService {
       answer = .refuse(error)
     }
     count(answer, request, at: place, arrival: arrival)
+    if let place { tell(answer, message, request, of: ledger.token(at: place)) }
     return answer
+  }
+
+  private func tell(
+    _ answer: WebPushAnswer, _ message: [UInt8], _ request: OpenRequest, of id: [UInt8]
+  ) {
+    guard let observe = options.observe else { return }
+    let status: Int? =
+      switch answer {
+      case .accept, .acceptSlowly: 201
+      case .refuse(let refusal): ServiceDialect(host: request.host).answer(to: refusal).status
+      case .respond(let answer): answer.status
+      case .reset, .goAway, .silence, .drop: nil
+      }
+    message.withUnsafeBytes {
+      observe(
+        ObservedWebPush(
+          number: subscriptions.number(of: id), host: request.host, message: $0, answer: answer,
+          status: status))
+    }
   }
 
   private func choose(_ request: OpenRequest, _ magic: MagicFault?, tries: Int) -> WebPushAnswer {

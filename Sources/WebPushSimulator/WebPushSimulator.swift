@@ -59,7 +59,8 @@ package actor WebPushSimulator {
         options: Self.transport(options), loop: loop
       ) { accepting.accept($0) }
       let numbered = try NumberedSubscriptions(
-        seed: options.seed, port: options.endpointsNamePort ? listener.port : nil)
+        seed: options.subscriptionSeed ?? options.seed,
+        port: options.endpointsNamePort ? listener.port : nil)
       let subscriptions = Subscriptions(
         numbered, applicationServerKey: options.applicationServerKey)
       service = try SimulatorService(options, subscriptions, loop: loop, log: log)

@@ -39,6 +39,11 @@ package struct WebPushSimulatorOptions: Sendable {
   package var script = WebPushSimulatorScript()
   /// For subscriptions, the mix, the jitter and ids of messages.
   package var seed: UInt64 = 1
+  /// For subscriptions alone; nil: `seed`.
+  package var subscriptionSeed: UInt64?
+  /// False: nobody looks at the signatures of VAPID tokens, so that a sender without chance can
+  /// sign.
+  package var checksSignatures = true
   package var maximumConnections = 1024
   /// A connection that has sent nothing for so long is closed.
   package var idleTimeout: Duration = .seconds(180)
@@ -54,6 +59,8 @@ package struct WebPushSimulatorOptions: Sendable {
   /// False: HTTP/2 without TLS, for a network in memory.
   package var usesTLS = true
   package var makeLoop: @Sendable (String) -> EventLoop = { EventLoop(name: $0) }
+  /// Hears of each request for a subscription, on the simulator's loop, before it is answered.
+  package var observe: (@Sendable (ObservedWebPush) -> Void)?
 
   package init(directory: String) { self.directory = directory }
 

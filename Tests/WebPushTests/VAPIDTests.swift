@@ -80,6 +80,19 @@ import Text
     tokens.authorization(id.utf8).map { String(decoding: $0, as: UTF8.self) }
   }
 
+  @Test func aPairMaySignElsewhere() throws {
+    let known = try VAPIDKeys(id: "k1", privateKey: VAPIDKeysTests.privateKey)
+    let pair = VAPIDKeys(id: "k2", publicKey: known.publicKey) { message in
+      Array(message.prefix(3))
+    }
+    let subject = try #require(VAPIDSubject("mailto:push@example.com"))
+    let keys = VAPIDKeyRing.Keys(subject: subject, pairs: [pair])
+    let value = try #require(text(try source(VAPIDKeyRing(keys)).tokens(now: Self.start), "k2"))
+    // The beginning of what is signed, three bytes as base64url.
+    let signature = Base64URL.encode(Array("eyJ".utf8))
+    #expect(value.hasSuffix(".\(signature), k=\(VAPIDKeysTests.publicKey)"))
+  }
+
   @Test func aTokenSaysWhoSendsToWhomAndUntilWhen() throws {
     let keys = try Self.keys("k1")
     let tokens = try source(VAPIDKeyRing(keys)).tokens(now: Self.start)

@@ -19,8 +19,9 @@ import Render
 import Telemetry
 import Transport
 
-/// A whole deployment in one thread and in virtual time: Kafka, Redis and Apple in memory, workers
-/// as they ship, and a backend. Everything in it follows from the seed.
+/// A whole deployment in one thread and in virtual time: Kafka, Redis and Apple in memory, FCM and
+/// the push services of browsers where it has them, workers as they ship, and a backend. Everything
+/// in it follows from the seed.
 ///
 /// Unchecked: confined to the thread that runs it.
 package final class World: @unchecked Sendable {
@@ -42,6 +43,9 @@ package final class World: @unchecked Sendable {
   package let broker: MemoryBroker
   package let redis: WorldRedis
   package let simulator: APNsSimulator
+  /// Nil: Apple is the only platform.
+  let fcm: WorldFCM?
+  let webpush: WorldWebPush?
   package let keyspace = Keyspace()
   package let ingest: IngestOptions
   package private(set) var workers: [WorldWorker] = []
@@ -70,9 +74,12 @@ package final class World: @unchecked Sendable {
   /// What the simulator follows now.
   package var script = SimulatorScript()
 
-  /// - Parameter directory: where the simulator writes its files; it is read once.
+  /// - Parameters:
+  ///   - directory: where the simulators write their files; it is read once.
+  ///   - hasAllPlatforms: FCM and the push services of browsers are there, too.
   package init(
-    seed: UInt64, directory: String, partitions: Int = 4, logLevel: LogLevel = .debug
+    seed: UInt64, directory: String, partitions: Int = 4, logLevel: LogLevel = .debug,
+    hasAllPlatforms: Bool = false
   ) throws {
     lines = WorldLog(level: logLevel)
     var ingest = IngestOptions()
@@ -113,23 +120,26 @@ package final class World: @unchecked Sendable {
     options.clock = { wallClock() * 1_000 }
     let observer = PushObserver()
     self.observer = observer
-    options.observe = { observer.hear?($0) }
+    options.observe = { observer.hear?(WorldPush($0)) }
     simulator = APNsSimulator(options: options) { _ in }
+    fcm =
+      hasAllPlatforms
+      ? try WorldFCM(
+        network: network, seed: seed, directory: directory, observer, wallClock: wallClock) : nil
+    webpush =
+      hasAllPlatforms
+      ? try WorldWebPush(
+        network: network, seed: seed, directory: directory, observer, wallClock: wallClock) : nil
     templates = try Self.templates.get()
     loop = scheduler.makeLoop("backend")
     backend = LoopActor(loop)
     backendHost = broker.host("backend")
   }
 
-  /// Hears of each request that reaches Apple.
-  package var whenPushed: ((ObservedPush) -> Void)? {
+  /// Hears of each request for a device that reaches its push service.
+  package var whenPushed: ((WorldPush) -> Void)? {
     get { observer.hear }
     set { observer.hear = newValue }
-  }
-
-  /// Unchecked: confined to its world's thread.
-  private final class PushObserver: @unchecked Sendable {
-    var hear: ((ObservedPush) -> Void)?
   }
 
   // MARK: running
@@ -140,9 +150,11 @@ package final class World: @unchecked Sendable {
       redis.start()
       let started: Bool? = perform { _, world in
         _ = try await world.simulator.start()
+        try await world.fcm?.start()
+        try await world.webpush?.start()
         return true
       }
-      precondition(started != nil, "the simulator does not start")
+      precondition(started != nil, "a simulator does not start")
       return try body(self)
     }
   }
@@ -221,16 +233,16 @@ package final class World: @unchecked Sendable {
   package func startWorker(
     _ name: String, lanes: Int = 1, _ change: (inout PipelineOptions) -> Void = { _ in }
   ) throws -> WorldWorker {
-    let host = broker.host(name)
+    let (host, clock) = (broker.host(name), WorldClock())
     let worker = try WorldWorker(
-      name, host, self, options: try options(name, host, lanes: lanes), change)
+      name, host, clock, self, options: try options(name, host, clock, lanes: lanes), change)
     workers.append(worker)
     worker.start()
     return worker
   }
 
   private func options(
-    _ name: String, _ host: MemoryHost, lanes: Int
+    _ name: String, _ host: MemoryHost, _ clock: WorldClock, lanes: Int
   ) throws -> PipelineOptions {
     let (scheduler, log) = (scheduler, lines.log(of: name, self))
     let tokens = ProviderTokenSource(
@@ -256,9 +268,30 @@ package final class World: @unchecked Sendable {
       processUsage: {
         ProcessUsage(cpuNanoseconds: 0, residentBytes: 0, peakResidentBytes: 0)
       }, processStartTime: Double(wallClock()) / 1_000)
+    addPlatforms(to: &options, clock)
     options.clients = host.kafka
     options.instance = "\(name)-\(scheduler.numbers.next())"
     return options
+  }
+
+  /// Those besides Apple, if they are there.
+  private func addPlatforms(to options: inout PipelineOptions, _ clock: WorldClock) {
+    guard let fcm, let webpush else { return }
+    let wallClock = wallClock
+    let own: @Sendable () -> Int64 = { wallClock() + clock.ahead }
+    var route = RouteTarget(endpoint: WorldFCM.endpoint, tls: nil)
+    route.network = network
+    options.deliver.routes[.fcm] = route
+    // Each subscription names its own.
+    route.endpoint = WorldWebPush.endpoints[0]
+    options.deliver.routes[.webpush] = route
+    let (account, tokens) = fcm.credentials(wallClock: own)
+    options.credentials = options.credentials.adding(AppCredentials(account))
+      .adding(AppCredentials(webpush.services(wallClock: own)))
+    options.lookAtCredentials = {
+      tokens.askIfDue(now: own())
+      return []
+    }
   }
 
   private var redisOptions: RedisOptions {
@@ -353,7 +386,11 @@ package final class World: @unchecked Sendable {
   package func end() {
     whenPushed = nil
     broker.whenCommitted = nil
-    perform { _, world in await world.simulator.stop() }
+    perform { _, world in
+      await world.simulator.stop()
+      await world.fcm?.simulator.stop()
+      await world.webpush?.simulator.stop()
+    }
     broker.end()
     redis.end()
     network.end()

@@ -55,22 +55,35 @@ package final class WorldAudience {
   }
 }
 
-/// A device of a world, by its number; what Apple says to its pushes stands in its token.
+/// A device of a world, by its number; what its push service says to its pushes stands in its
+/// token.
 package struct WorldDevice: Hashable, Sendable {
   package let number: Int
   /// The simulator's answer, three hex digits of `MagicTokens`; nil: each push is accepted.
   package let answer: String?
   /// On how many tries that is the answer; 0: on each.
   package let tries: Int
+  /// Of another platform than Apple's.
+  private let other: Binding?
 
   package init(_ number: Int, answer: String? = nil, tries: Int = 0) {
     self.number = number
     self.answer = answer
     self.tries = tries
+    other = nil
+  }
+
+  /// A device of another platform.
+  init(_ number: Int, _ binding: Binding) {
+    self.number = number
+    answer = nil
+    tries = 0
+    other = binding
   }
 
   package var token: String {
-    Self.token(number, head: answer.map { "\(MagicTokens.prefix)\(tries)\($0)" } ?? "")
+    if let other { return other.token }
+    return Self.token(number, head: answer.map { "\(MagicTokens.prefix)\(tries)\($0)" } ?? "")
   }
 
   /// A token of 64 digits that begins with `head` and ends with the number.
@@ -92,15 +105,26 @@ package struct WorldDevice: Hashable, Sendable {
   }
 
   /// As its user's set of bindings has it; `binding` looks at each digit.
-  package var member: String { Self.prefix + token }
+  package var member: String { other?.member ?? Self.prefix + token }
 
   private static let prefix = String(WorldDevice(0).binding.member.dropLast(64))
 
   package var binding: Binding {
+    if let other { return other }
     guard let binding = Binding(destination: .production, topic: World.app, token: token) else {
       preconditionFailure("\(token) is no token")
     }
     return binding
+  }
+
+  /// The number of the device that a text ends with which is a token, or a member that holds one.
+  /// An endpoint's is in front of its secret: `…/<number>-<secret>`, or `…/<number>.<fault>-…`.
+  static func number(in text: String) -> Int? {
+    guard let place = text.firstRange(of: "https://") else {
+      return Int(text.suffix(12), radix: 16)
+    }
+    let secret = text[place.upperBound...].split(separator: "/").last
+    return secret.flatMap { Int($0.prefix { $0 != "-" && $0 != "." }) }
   }
 
   /// The number of the device that a token is of.

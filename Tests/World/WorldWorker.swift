@@ -13,7 +13,7 @@ package final class WorldWorker: @unchecked Sendable {
   package let host: MemoryHost
   package let worker: Worker
   private let loops: WorldLoops
-  private let clock = WorldClock()
+  private let clock: WorldClock
   /// The part of a lane's memory budget that is for batches, in bytes.
   package let batchBudget: Int
   package private(set) var isDead = false
@@ -25,17 +25,19 @@ package final class WorldWorker: @unchecked Sendable {
   private var hasBeenToldToStop = false
 
   init(
-    _ name: String, _ host: MemoryHost, _ world: World, options: PipelineOptions,
+    _ name: String, _ host: MemoryHost, _ clock: WorldClock, _ world: World,
+    options: PipelineOptions,
     _ change: (inout PipelineOptions) -> Void
   ) throws {
     self.name = name
     self.host = host
+    self.clock = clock
     self.world = world
     let loops = WorldLoops(world.scheduler)
     self.loops = loops
     var options = options
     options.makeLoop = { loops.make("\(name) \($0)") }
-    let (clock, wallClock) = (clock, options.wallClock)
+    let wallClock = options.wallClock
     options.wallClock = { wallClock() + clock.ahead }
     host.wallClock = options.wallClock
     change(&options)

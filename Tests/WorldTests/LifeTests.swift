@@ -16,17 +16,32 @@ import World
     #expect(sum.events >= 4_000 && sum.faults >= 2_000 && sum.accepted >= 1_000_000)
   }
 
-  /// Logs, Kafka's rebalances, deeds and pushes: all of it follows from the seed.
-  @Test func twoLivesOfOneSeedAreTheSame() throws {
+  /// Logs, Kafka's rebalances, deeds and pushes: all of it follows from the seed, also where there
+  /// are FCM and push services of browsers, as in the second one.
+  @Test(arguments: [7, 8] as [UInt64]) func twoLivesOfOneSeedAreTheSame(seed: UInt64) throws {
     let directory = try ScratchDirectory()
     func trace(_ seed: UInt64) throws -> [String] {
       var lines: [String] = []
       _ = try LifeRun.run(LifePlan(seed: seed), directory: directory.path) { lines.append($0) }
       return lines
     }
-    let (first, second, other) = (try trace(7), try trace(7), try trace(8))
+    let (first, second, other) = (try trace(seed), try trace(seed), try trace(seed + 2))
     #expect(first.count > 1_000 && first == second)
     #expect(first != other)
+    let platforms = ["apple:", "fcm:", "webpush:"].filter { name in
+      first.contains { $0.contains(" \(name) e") }
+    }
+    #expect(platforms == (seed == 8 ? ["apple:", "fcm:", "webpush:"] : ["apple:"]))
+  }
+
+  /// One in four, and each of them has faults of every push service.
+  @Test func someLivesHaveAllPlatforms() {
+    let plans = (1...200 as ClosedRange<UInt64>).map { LifePlan(seed: $0) }
+    #expect((35...65).contains(plans.count(where: \.hasAllPlatforms)))
+    for plan in plans {
+      let faults = plan.faults.count { if case .service = $0.deed { true } else { false } }
+      #expect(plan.hasAllPlatforms ? faults >= 5 : faults == 0)
+    }
   }
 
   @Test(arguments: 1...5 as ClosedRange<UInt64>) func aLifeHasWhatItIsFor(seed: UInt64) {

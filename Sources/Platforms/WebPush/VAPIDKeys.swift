@@ -12,7 +12,10 @@ package final class VAPIDKeys: Sendable {
   package let publicKey: [UInt8]
   /// The same as text.
   package var applicationServerKey: String { Base64URL.encode(publicKey) }
-  private let key: ES256Key
+  private let sign: Sign
+
+  /// Signs as JSON Web Tokens ask for ES256 (RFC 7518, section 3.4).
+  package typealias Sign = @Sendable (_ message: [UInt8]) throws(TLSError) -> [UInt8]
 
   /// - Parameters:
   ///   - id: letters, digits, `.`, `_` and `-`.
@@ -38,8 +41,18 @@ package final class VAPIDKeys: Sendable {
 
   private init(id: String, _ key: ES256Key) throws(TLSError) {
     self.id = id
-    self.key = key
+    sign = { (message) throws(TLSError) in try key.sign(message) }
     publicKey = try key.publicPoint()
+  }
+
+  /// A pair whose private half is elsewhere.
+  /// - Parameters:
+  ///   - id: letters, digits, `.`, `_` and `-`.
+  ///   - publicKey: 65 bytes.
+  package init(id: String, publicKey: [UInt8], sign: @escaping Sign) {
+    self.id = id
+    self.publicKey = publicKey
+    self.sign = sign
   }
 
   /// The value of `authorization` (RFC 8292, section 3).
@@ -55,7 +68,7 @@ package final class VAPIDKeys: Sendable {
       + #""sub":\#(JSONString.quoted(subject.text))}"#
     let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
     do throws(TLSError) {
-      let signature = try key.sign(Array(message.utf8))
+      let signature = try sign(Array(message.utf8))
       let token = message + "." + Base64URL.encode(signature)
       return "vapid t=\(token), k=\(applicationServerKey)"
     } catch {

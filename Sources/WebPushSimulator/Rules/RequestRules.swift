@@ -19,11 +19,12 @@ final class RequestRules {
   }
 
   private let subscriptions: Subscriptions
-  let tokens = VAPIDTokens()
+  let tokens: VAPIDTokens
   private let reader: MessageReader
 
-  init(_ subscriptions: Subscriptions, _ reader: MessageReader) {
+  init(_ subscriptions: Subscriptions, _ reader: MessageReader, checksSignatures: Bool = true) {
     self.subscriptions = subscriptions
+    tokens = VAPIDTokens(checksSignatures: checksSignatures)
     self.reader = reader
   }
 

@@ -20,8 +20,11 @@ final class VAPIDTokens {
   }
 
   private var kept: [[UInt8]: Verified] = [:]
+  private let checksSignatures: Bool
   /// Signatures that were verified: what a sender that signs each push costs.
   private(set) var verifications = 0
+
+  init(checksSignatures: Bool = true) { self.checksSignatures = checksSignatures }
 
   /// Judges the value of `authorization`.
   /// - Returns: the key that signed the token.
@@ -96,7 +99,7 @@ final class VAPIDTokens {
     verifications += 1
     let message = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
     guard let publicKey = try? ES256PublicKey(point: key),
-      publicKey.verify(message, signature: signature)
+      !checksSignatures || publicKey.verify(message, signature: signature)
     else { throw WebPushRefusal(.badToken, "the token's signature is wrong") }
     guard let expiresAt = claims["exp"]?.integer, (0...253_402_300_799).contains(expiresAt) else {
       throw WebPushRefusal(.badToken, "the claim exp is not a whole number of seconds")

@@ -25,19 +25,29 @@ package enum Deed: Sendable {
   case kill(worker: Int, afterTurns: Int)
   case freeze(worker: Int, Duration)
   case skew(worker: Int, milliseconds: Int64, Duration)
-  case apple(AppleFault, Duration)
+  case apple(ServiceFault, Duration)
+  /// In a world with all platforms.
+  case service(LifeService, ServiceFault, Duration)
   case redis(RedisFault, Duration)
   case kafka(KafkaFault, Duration)
 
   package var isFault: Bool {
     switch self {
-    case .kill, .freeze, .skew, .apple, .redis, .kafka: true
+    case .kill, .freeze, .skew, .apple, .service, .redis, .kafka: true
     default: false
     }
   }
 }
 
-package enum AppleFault: Sendable {
+/// Push services besides Apple's.
+package enum LifeService: Sendable {
+  case fcm
+  /// One of `WorldWebPush.hosts`, by its index. What scripts do, all of them do.
+  case browsers(Int)
+}
+
+/// What goes wrong with a push service.
+package enum ServiceFault: Sendable {
   case refused, silent, cut
   case slow(Duration)
   case pieces(Int)
@@ -48,6 +58,13 @@ package enum AppleFault: Sendable {
   case window(Int)
   case dropAfter(Int)
   case latency(Duration)
+  // Of FCM alone.
+  /// Messages that the project may send in a minute.
+  case quota(Int)
+  /// The access tokens that there are have expired.
+  case tokensExpire
+  /// So many questions for an access token are answered with 503.
+  case noTokens(Int)
 }
 
 package enum RedisFault: Sendable {
@@ -101,6 +118,9 @@ extension Deed: CustomStringConvertible {
     case .skew(let worker, let milliseconds, let duration):
       "the clock of w\(worker) is \(milliseconds) ms ahead for \(duration)"
     case .apple(let fault, let duration): "Apple for \(duration): \(fault)"
+    case .service(.fcm, let fault, let duration): "FCM for \(duration): \(fault)"
+    case .service(.browsers(let service), let fault, let duration):
+      "push service \(service) of browsers for \(duration): \(fault)"
     case .redis(let fault, let duration): "Redis for \(duration): \(fault)"
     case .kafka(let fault, let duration): "Kafka for \(duration): \(fault)"
     }
@@ -108,6 +128,41 @@ extension Deed: CustomStringConvertible {
 }
 
 // MARK: - What a fault may cost
+
+extension ServiceFault {
+  /// Whether a push that the service took may be sent once more.
+  var maySendAgain: Bool {
+    switch self {
+    case .silent, .cut, .dropAfter: true
+    case .mix(let text): text.utf8.starts(with: "drop".utf8)
+    default: false
+    }
+  }
+
+  /// Whether bytes that were sent may arrive much later.
+  var holdsUp: Bool {
+    switch self {
+    case .silent, .window, .pieces: true
+    // The service keeps the last requests of a connection until its GOAWAY, or the end of the
+    // fault.
+    case .goAway(_, let behind): behind > 0
+    default: false
+    }
+  }
+
+  /// Whether a route may be held or closed, and perhaps nothing is sent on it afterwards.
+  var mayHold: Bool {
+    switch self {
+    case .refused, .silent, .streams(0...1), .quota, .tokensExpire, .noTokens: true
+    case .goAway(_, let behind): behind > 0
+    case .mix(let text): Self.ofCredentials.contains { text.contains($0) }
+    default: false
+    }
+  }
+
+  /// Shares of a mix that say something of credentials.
+  private static let ofCredentials = ["Provider", "forbidden", "expired_bearer", "bad_key"]
+}
 
 extension Deed {
   /// Claims that nobody renews for so long may end, and others send again what was sent.
@@ -117,10 +172,17 @@ extension Deed {
   var maySendAgain: Bool {
     switch self {
     case .kill, .freeze: true
-    case .apple(.silent, _), .apple(.cut, _), .apple(.dropAfter, _): true
-    case .apple(.mix(let text), _): text.utf8.starts(with: "drop".utf8)
+    case .apple(let fault, _), .service(_, let fault, _): fault.maySendAgain
     case .redis(.failOver(let lost), _): lost > 0
     case .redis(_, let duration): duration > Self.claimsMayEnd
+    default: false
+    }
+  }
+
+  /// Whether it is about a push service.
+  var isOfService: Bool {
+    switch self {
+    case .apple, .service: true
     default: false
     }
   }
@@ -149,7 +211,8 @@ extension Deed {
   var duration: Duration {
     switch self {
     case .freeze(_, let duration), .skew(_, _, let duration), .pause(_, let duration),
-      .apple(_, let duration), .redis(_, let duration), .kafka(_, let duration):
+      .apple(_, let duration), .service(_, _, let duration), .redis(_, let duration),
+      .kafka(_, let duration):
       duration
     default: .zero
     }

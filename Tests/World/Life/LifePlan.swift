@@ -32,6 +32,9 @@ package struct LifePlan: Sendable {
   package private(set) var events: [Event] = []
   package private(set) var deeds: [Timed] = []
   package let tracesAll: Bool
+  /// Whether devices are of all platforms: in one life of four. Other lives are as they were before
+  /// there was such a one.
+  package let hasAllPlatforms: Bool
   private var numbers: SplitMix64
 
   package struct Event: Sendable {
@@ -45,6 +48,8 @@ package struct LifePlan: Sendable {
 
   package init(seed: UInt64) {
     self.seed = seed
+    var chance = SplitMix64(seed: seed ^ 0x504C_4154_464F_524D)
+    hasAllPlatforms = chance.next() % 4 == 0
     numbers = SplitMix64(seed: seed ^ 0x4C49_4645)
     tracesAll = numbers.next() % 2 == 0
     drawAudience()
@@ -53,6 +58,7 @@ package struct LifePlan: Sendable {
     drawEvents()
     drawBackends()
     drawFaults()
+    if hasAllPlatforms { drawServices() }
     deeds = deeds.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
       .enumerated().map {
         Timed(number: $0.offset, at: $0.element.element.at, deed: $0.element.element.deed)
@@ -70,30 +76,40 @@ package struct LifePlan: Sendable {
 
   // MARK: drawing
 
-  private mutating func number(_ range: ClosedRange<Int>) -> Int {
+  mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(numbers.next() % UInt64(range.count))
   }
 
-  private mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
+  mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
 
   private mutating func time(from first: Duration, to last: Duration) -> Duration {
     .milliseconds(number(Int(first / .milliseconds(1))...Int(last / .milliseconds(1))))
   }
 
-  private mutating func add(_ deed: Deed, at time: Duration) {
+  mutating func add(_ deed: Deed, at time: Duration) {
     deeds.append(Timed(number: 0, at: time, deed: deed))
   }
 
   /// One of a few, which lives share: writing it takes longer than much of a life.
-  package var audience: Int { Int(seed % 8) }
+  package var audience: Int { Int(seed % UInt64(Self.audiences)) }
+  static let audiences = 8
 
   /// Whether Apple closes connections at some devices.
   var hasClosers: Bool { audience % 4 == 3 }
 
+  /// Draws from another stream of chance, and leaves the life's own as it was.
+  mutating func draw(from other: SplitMix64, _ body: (inout LifePlan) -> Void) {
+    let own = numbers
+    numbers = other
+    body(&self)
+    numbers = own
+  }
+
   private mutating func drawAudience() {
-    let ownNumbers = numbers
-    numbers = SplitMix64(seed: UInt64(audience))
-    defer { numbers = ownNumbers }
+    draw(from: SplitMix64(seed: UInt64(audience))) { $0.drawFollowers() }
+  }
+
+  private mutating func drawFollowers() {
     let sizes = [
       number(1_400...1_700), number(900...1_100), number(250...350), number(150...300),
       number(100...200), number(40...100), number(5...40), number(1...5), 0,
@@ -203,7 +219,7 @@ package struct LifePlan: Sendable {
   }
 
   /// Mostly in the middle of an event.
-  private mutating func timeOfFault() -> Duration {
+  mutating func timeOfFault() -> Duration {
     guard chance(75) else { return time(from: Self.quietStart, to: Self.lastDeed) }
     let begins = deeds.compactMap { timed in
       if case .emit = timed.deed { timed.at } else { nil }
@@ -218,7 +234,7 @@ package struct LifePlan: Sendable {
     add(.start(worker: worker), at: at + time(from: .milliseconds(500), to: .seconds(12)))
   }
 
-  private mutating func drawAppleFault() -> AppleFault {
+  private mutating func drawAppleFault() -> ServiceFault {
     switch number(1...11) {
     case 1: .refused
     case 2: .silent

@@ -129,7 +129,7 @@ extension LifeRun {
 
   private func bind(_ user: Int) {
     guard !isBusy([user]) else { return }
-    let device = WorldDevice(truth.newDevice())
+    let device = newDevice(truth.newDevice())
     oracle.devices[device.number] = device
     give(device, to: user, alsoBusy: [])
   }

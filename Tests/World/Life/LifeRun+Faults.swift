@@ -2,29 +2,36 @@ import APNsSimulator
 import Kafka
 import MemoryKafka
 import MemoryRedis
+import Transport
 
 /// What goes wrong in a life.
 extension LifeRun {
   // MARK: Apple
 
-  func begin(_ fault: AppleFault, for duration: Duration) {
-    let (network, apple) = (world.network, World.apple)
+  func begin(_ fault: ServiceFault, for duration: Duration) {
+    if !changeWay(to: World.apple, fault, for: duration) { change(fault, for: duration) }
+  }
+
+  /// - Returns: false for a fault that is not one of the way to a push service.
+  func changeWay(to endpoint: Endpoint, _ fault: ServiceFault, for duration: Duration) -> Bool {
+    let network = world.network
     func path(_ change: @escaping (inout MemoryNetwork.Path, Bool) -> Void) {
-      network.change(apple) { change(&$0, true) }
-      later(duration) { network.change(apple) { change(&$0, false) } }
+      network.change(endpoint) { change(&$0, true) }
+      later(duration) { network.change(endpoint) { change(&$0, false) } }
     }
     switch fault {
     case .refused: path { $0.isRefused = $1 }
     case .silent: path { $0.isSilent = $1 }
-    case .cut: network.cut(apple)
+    case .cut: network.cut(endpoint)
     case .slow(let most):
       path { [usualWay] in $0.delay = $1 ? .milliseconds(1)...most : usualWay }
     case .pieces(let bytes): path { $0.largestPiece = $1 ? bytes : .max }
-    default: change(fault, for: duration)
+    default: return false
     }
+    return true
   }
 
-  private func change(_ fault: AppleFault, for duration: Duration) {
+  private func change(_ fault: ServiceFault, for duration: Duration) {
     setScript { script in
       switch fault {
       case .mix(let text): script.mix = (try? SimulatorScript.mix(text)) ?? []

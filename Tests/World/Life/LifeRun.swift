@@ -1,6 +1,7 @@
 import APNsSimulator
 import Devices
 import EventLoop
+import FCMSimulator
 import Kafka
 import MemoryKafka
 import MemoryRedis
@@ -9,6 +10,7 @@ import Record
 import Redis
 import Telemetry
 import Text
+import WebPushSimulator
 
 /// What became of a life.
 package struct LifeReport: Sendable {
@@ -40,9 +42,14 @@ package final class LifeRun {
   /// Users of whom a backend changes something just now.
   private var busy: Set<Int> = []
   private var nextDevice: Int { truth.devices }
+  var fcmScript = FCMSimulatorScript()
+  var webpushScript = WebPushSimulatorScript()
 
   /// How long after the last fault everything has come to its end.
   package static let settlesWithin: Duration = .seconds(180)
+  /// The same where push services ask for waits of minutes: FCM after a quota that is used up, and
+  /// Mozilla with Retry-After.
+  private static let servicesSettleWithin: Duration = .seconds(480)
   private static let expiresWithin: Duration = .seconds(1_200)
   private static let stopsWithin: Duration = .seconds(60)
 
@@ -55,7 +62,8 @@ package final class LifeRun {
     isStormOnly: Bool = false, print: ((String) -> Void)? = nil
   ) throws -> LifeReport {
     let world = try World(
-      seed: plan.seed, directory: directory, logLevel: print == nil ? .info : .debug)
+      seed: plan.seed, directory: directory, logLevel: print == nil ? .info : .debug,
+      hasAllPlatforms: plan.hasAllPlatforms)
     world.lines.isKept = false
     if let print { world.lines.print = { [unowned world] in print("\(world.time) \($0)") } }
     return try world.live { world in
@@ -83,6 +91,7 @@ package final class LifeRun {
     world.script.latency = plan.appleThinks
     world.script.jitter = plan.appleThinks / 2
     world.script.streams = plan.streams
+    startServices()
     if plan.deeds.contains(where: \.deed.needsReplica) {
       world.redis.replicate(lags: plan.waitsForReplicas)
     }
@@ -103,7 +112,9 @@ package final class LifeRun {
     for streamer in plan.streamers.indices {
       for user in followers(of: streamer) { truth.addFollow(user, of: streamer) }
     }
-    audiences.use(plan.audience, in: world.redis.server) { write() }
+    audiences.use(
+      plan.audience + (plan.hasAllPlatforms ? LifePlan.audiences : 0), in: world.redis.server
+    ) { write() }
   }
 
   /// From the beginning; some of the restless are among them.
@@ -136,18 +147,27 @@ package final class LifeRun {
     let number = truth.addDevice(to: user)
     switch user % 331 {
     // Not a device of ours any more, or since long before it was bound; too small for its payload.
-    case 17: return WorldDevice(number, answer: "410")
-    case 101: return WorldDevice(number, answer: "412")
-    case 211: return WorldDevice(number, answer: "413")
+    case 17: return device(number, "410", fcm: .unregistered, webpush: .gone)
+    case 101: return device(number, "412", fcm: .badToken, webpush: .notFound)
+    case 211: return device(number, "413", fcm: .senderIDMismatch, webpush: .badRequest)
     // Taken when they are tried again.
-    case 47: return WorldDevice(number, answer: "503", tries: 2)
-    case 71: return WorldDevice(number, answer: "429", tries: 3)
-    case 131: return WorldDevice(number, answer: "e07", tries: 1)
-    case 151: return WorldDevice(number, answer: "e02", tries: 2)
-    case 191: return WorldDevice(number, answer: "fff", tries: 1)
-    case 231 where plan.hasClosers: return WorldDevice(number, answer: "dc0", tries: 3)
-    default: return WorldDevice(number)
+    case 47: return device(number, "503", fcm: .unavailable, webpush: .internal, tries: 2)
+    case 71: return device(number, "429", fcm: .internal, webpush: .badGateway, tries: 3)
+    case 131: return device(number, "e07", fcm: .refusedStream, webpush: .refusedStream, tries: 1)
+    case 151: return device(number, "e02", fcm: .reset, webpush: .reset, tries: 2)
+    case 191: return device(number, "fff", fcm: .silence, webpush: .silence, tries: 1)
+    case 231 where plan.hasClosers:
+      return device(number, "dc0", fcm: .drop, webpush: .drop, tries: 3)
+    default: return newDevice(number)
     }
+  }
+
+  private func device(
+    _ number: Int, _ apple: String, fcm: FCMFault, webpush: WebPushFault, tries: Int = 0
+  ) -> WorldDevice {
+    device(
+      number, WorldDevice(number, answer: apple, tries: tries), fcm: (fcm, tries),
+      webpush: (webpush, tries))
   }
 
   // MARK: the life
@@ -167,6 +187,7 @@ package final class LifeRun {
   private func run() throws -> LifeReport {
     let script = world.script
     world.begin { _, world in await world.simulator.replaceScript(script) }
+    if world.fcm != nil { replaceServiceScripts() }
     storm()
     var last: Duration = .zero
     for timed in plan.deeds {
@@ -211,7 +232,8 @@ package final class LifeRun {
     // Who waits for records that Kafka has thrown away waits until the event expires; so does who
     // waits for a segment that was settled, which a fail-over has undone.
     let waitsForExpiry = plan.losesRecords || (plan.losesNotes && !plan.waitsForReplicas)
-    let limit = waitsForExpiry ? Self.expiresWithin : Self.settlesWithin
+    let usual = plan.hasAllPlatforms ? Self.servicesSettleWithin : Self.settlesWithin
+    let limit = waitsForExpiry ? Self.expiresWithin : usual
     let end = world.scheduler.now &+ limit.nanoseconds
     if plan.losesRecords { world.run(atMost: .seconds(30)) { false } }
     var areOver = false
@@ -268,6 +290,9 @@ package final class LifeRun {
     case .apple(let fault, let duration):
       oracle.note(deed)
       begin(fault, for: duration)
+    case .service(let service, let fault, let duration):
+      oracle.note(deed)
+      begin(fault, on: service, for: duration)
     case .redis(let fault, let duration):
       oracle.note(deed)
       begin(fault, for: duration)

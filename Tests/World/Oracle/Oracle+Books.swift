@@ -1,7 +1,7 @@
 import MemoryRedis
 import Record
 
-/// What the hash of an event says, compared with Apple's ledger number by number. Where something
+/// What the hash of an event says, compared with the push services' ledgers number by number. Where something
 /// went wrong that lets a push be sent again, numbers may differ by what that excuses.
 extension Oracle {
   func checkBooks(_ index: Int, _ event: EventTruth, _ status: FanOutStatus) {
@@ -69,7 +69,7 @@ extension Oracle {
           + "\(from); it began at \(status.startedAt), and was done at \(status.doneAt)")
     }
     let isDirect = !faults.any(from: event.begins, to: event.over, after: .seconds(25)) {
-      if case .apple = $0 { true } else { false }
+      $0.isOfService
     }
     let way = Int(plan.wayToApple.wholeMilliseconds) + 1
     if isDirect, last + way < to {

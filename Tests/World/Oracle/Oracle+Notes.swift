@@ -50,7 +50,7 @@ extension Oracle {
       return nil
     }
     let token = value[(place + mark.count)...].prefix { $0 != UInt8(ascii: "\"") }
-    return Array(token).withUnsafeBufferPointer { WorldDevice.number(ofToken: $0) }
+    return WorldDevice.number(in: String(decoding: token, as: UTF8.self))
   }
 
   /// What is no event is in the dead letters, and nothing else is.

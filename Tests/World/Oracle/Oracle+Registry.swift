@@ -78,8 +78,9 @@ extension Oracle {
       fail("\(user) has \(bindings.sorted()), bound at \(bound.sorted { $0.key < $1.key })")
     }
     for (member, time) in bound.sorted(by: { $0.key < $1.key }) {
-      let device = (member.split(separator: ":").last?.suffix(12)).flatMap { Int($0, radix: 16) }
-      guard let device, let wanted = truth.boundAt[device], wanted.user == number else { continue }
+      guard let device = WorldDevice.number(in: member), let wanted = truth.boundAt[device],
+        wanted.user == number
+      else { continue }
       if Int64(time) != wanted.at {
         fail("device \(device) was bound at \(wanted.at), not \(time)")
       }

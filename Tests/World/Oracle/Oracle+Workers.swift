@@ -13,7 +13,10 @@ extension Oracle {
     let alive = world.workers.filter(\.isAlive)
     var partitions = 0
     for worker in alive {
-      let metrics = worker.metrics()
+      var metrics = worker.metrics()
+      metrics["fanfare_\(Self.streams)"] = metrics.filter {
+        $0.key.hasPrefix("fanfare_\(Self.streams){")
+      }.values.reduce(0, +)
       partitions += Int(metrics["fanfare_kafka_partitions"] ?? 0)
       for name in Self.nothing where metrics["fanfare_\(name)"] ?? 0 != 0 {
         fail("\(worker.name) has \(name) \(metrics["fanfare_\(name)"] ?? 0), and all is done")
@@ -34,20 +37,18 @@ extension Oracle {
     if !plan.losesNotes { checkCounts(statuses) }
   }
 
-  /// Apple could not be reached, took nothing, or has refused credentials, and perhaps nothing was
-  /// sent since.
+  /// A push service could not be reached, took nothing, or has refused credentials, and perhaps
+  /// nothing was sent since.
   private var mayBeHeld: Bool {
     faults.all.contains { deed in
       switch deed {
-      case .apple(.refused, _), .apple(.silent, _), .apple(.streams(0...1), _): true
-      case .apple(.goAway(_, let behind), _): behind > 0
-      case .apple(.mix(let text), _): text.contains("Provider")
+      case .apple(let fault, _), .service(_, let fault, _): fault.mayHold
       default: false
       }
     }
   }
 
-  private static let streams = #"push_streams_in_flight{platform="apns"}"#
+  private static let streams = "push_streams_in_flight"
   private static let nothing = [
     "claims_held", "places_used", "segments_lingering", "pushes_ready", streams,
     "records_in_flight", "records_aside", "fanouts_active",

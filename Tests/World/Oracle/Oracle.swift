@@ -1,4 +1,3 @@
-import APNsSimulator
 import Kafka
 import MemoryRedis
 import Text
@@ -47,8 +46,8 @@ package final class Oracle {
 
   // MARK: at every push
 
-  private func pushed(_ push: ObservedPush) {
-    let device = WorldDevice.number(ofToken: push.token)
+  private func pushed(_ push: WorldPush) {
+    let device = push.device
     let number = PushBook.event(of: push.payload)
     book.add(event: number, device: device, push.answer, at: now)
     guard let number, events.indices.contains(number) else {
@@ -58,7 +57,7 @@ package final class Oracle {
     }
     let event = events[number]
     world.lines.note(UInt64(number) << 32 | UInt64(device))
-    world.lines.print?("apple: \(event.id) device \(device): \(push.answer)")
+    world.lines.print?("\(push.platform): \(event.id) device \(device): \(push.answer)")
     if device >= truth.devices
       || !truth.mayReach(device, of: event.streamer, event.begins, event.over)
     {
@@ -189,8 +188,10 @@ package final class Oracle {
 
   /// No queue of a worker is longer than it may be.
   private func checkHeartbeats() {
+    // Apple's two environments; FCM and each push service of browsers.
+    let routes = plan.hasAllPlatforms ? 3 + WorldWebPush.hosts.count : 2
     for worker in 0..<plan.workers {
-      for (name, most) in Self.maxima {
+      for (name, most) in Self.maxima(routes: routes) {
         guard let text = world.field(world.keyspace.worker(id: "w\(worker)"), name),
           let value = Int(text)
         else { continue }
@@ -200,19 +201,20 @@ package final class Oracle {
   }
 
   /// Of a lane: what docs and options bound.
-  private static let maxima: [(String, Int)] = [
-    ("ready", 16_384), ("streams", 2 * 525), ("segments_lingering", 1_024), ("connections", 4),
-    ("records_in_flight", 8_192),
-  ]
+  private static func maxima(routes: Int) -> [(String, Int)] {
+    [
+      ("ready", 16_384), ("streams", routes * 525), ("segments_lingering", 1_024),
+      ("connections", routes * 2), ("records_in_flight", 8_192),
+    ]
+  }
 }
 
 extension Deed {
   /// Whether bytes that were sent may arrive much later.
   fileprivate var holdsUp: Bool {
     switch self {
-    case .freeze, .skew, .apple(.silent, _), .apple(.window, _), .apple(.pieces, _): true
-    // Apple keeps the last requests of a connection until its GOAWAY, or the end of the fault.
-    case .apple(.goAway(_, let behind), _): behind > 0
+    case .freeze, .skew: true
+    case .apple(let fault, _), .service(_, let fault, _): fault.holdsUp
     default: false
     }
   }

@@ -1,6 +1,4 @@
-import APNsSimulator
-
-/// What reached Apple, by event and device.
+/// What reached Apple and the other push services, by event and device.
 package final class PushBook {
   struct Entry {
     var requests: UInt16 = 0
@@ -21,9 +19,9 @@ package final class PushBook {
   private(set) var entries: [Int: [Entry]] = [:]
   /// Acceptances behind the first of the same push.
   private(set) var copies: [Copy] = []
-  /// When Apple first called a device gone, or no device of ours.
+  /// When its push service first called a device gone, or no device of ours.
   private(set) var goneSince: [Int: UInt64] = [:]
-  /// What Apple called devices gone for.
+  /// What devices were called gone for.
   private(set) var goneReasons: [Int: Set<String>] = [:]
   /// Refusals that no other try makes better, by event and reason.
   private(set) var refusals: [Int: [String: Int]] = [:]
@@ -48,7 +46,7 @@ package final class PushBook {
     return nil
   }
 
-  func add(event: Int?, device: Int, _ answer: SimulatedAnswer, at now: UInt64) {
+  func add(event: Int?, device: Int, _ answer: WorldPush.Answer, at now: UInt64) {
     requests += 1
     guard let event else { return }
     times[event] = (times[event]?.lowerBound ?? now)...now
@@ -59,7 +57,7 @@ package final class PushBook {
     change(event, device) { entry in
       entry.requests &+= 1
       switch answer {
-      case .accept:
+      case .accepted:
         accepted += 1
         if entry.accepted > 0 {
           copies.append(
@@ -68,16 +66,16 @@ package final class PushBook {
           entry.firstAcceptance = now
         }
         entry.accepted &+= 1
-      case .refuse(let refusal):
-        if Self.finalReasons.contains(refusal.reason) {
+      case .refused(_, let reason):
+        if Self.finalReasons.contains(reason) {
           entry.refused &+= 1
-          refusals[event, default: [:]][refusal.reason, default: 0] += 1
+          refusals[event, default: [:]][reason, default: 0] += 1
         }
-        if Self.ofTokens.contains(refusal.reason) {
+        if Self.ofTokens.contains(reason) {
           goneSince[device] = goneSince[device] ?? now
-          goneReasons[device, default: []].insert(refusal.reason)
+          goneReasons[device, default: []].insert(reason)
         }
-      case .reset, .silence, .drop: break
+      case .unanswered: break
       }
     }
   }
@@ -89,10 +87,16 @@ package final class PushBook {
   static let finalReasons: Set<String> = [
     "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic", "PayloadTooLarge",
     "TopicDisallowed",
+    // FCM's; in lives INVALID_ARGUMENT is always about the token.
+    "UNREGISTERED", "SENDER_ID_MISMATCH", "INVALID_ARGUMENT",
+    // Those of push services of browsers.
+    "Gone", "NotFound", "BadRequest",
   ]
 
   /// Those that say something of a token.
-  static let ofTokens = finalReasons.subtracting(["PayloadTooLarge", "TopicDisallowed"])
+  static let ofTokens = finalReasons.subtracting([
+    "PayloadTooLarge", "TopicDisallowed", "BadRequest",
+  ])
 
   func entry(_ event: Int, _ device: Int) -> Entry {
     guard let all = entries[event], device < all.count else { return Entry() }

@@ -4,4 +4,5 @@ extension Scenario {
     apple + connections + neighbours + workers + kafka + redis + operators
     + watched + forgotten + again + letters + clocks + limited + verdicts + streams
     + commits + refusedLetters + owners + waiting + otherClocks + kept + reading + routes
+    + platforms
 }

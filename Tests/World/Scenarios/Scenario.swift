@@ -61,6 +61,7 @@ struct ScenarioSetUp: Sendable, Hashable {
   var latency: Duration = .milliseconds(60)
   var settings: [ScenarioSetting] = []
   var audiences = [ScenarioAudience(1, followers: 2_000, shards: 16)]
+  var hasAllPlatforms: Bool { audiences.contains { $0.platforms != .apple } }
 
   /// Sends some 530 pushes a second, and its audience in four seconds.
   static let usual = ScenarioSetUp()
@@ -80,6 +81,8 @@ struct ScenarioAudience: Sendable, Hashable {
     let every: Int
     /// What their tokens begin with.
     let head: String
+    /// Those of FCM and of browsers, too; else they are as all others.
+    private(set) var isGoneElsewhere = false
 
     /// - Parameter answer: as `MagicTokens` has it: tries, 0 for all, and the code of the answer.
     init(every: Int, answer: String) { self.init(every: every, head: MagicTokens.prefix + answer) }
@@ -89,7 +92,31 @@ struct ScenarioAudience: Sendable, Hashable {
       self.head = head
     }
 
+    /// Each platform calls them gone.
+    static func gone(every: Int) -> Marked {
+      var marked = Marked(every: every, answer: "0410")
+      marked.isGoneElsewhere = true
+      return marked
+    }
+
     var isForEver: Bool { head.hasPrefix(MagicTokens.prefix + "0") }
+  }
+
+  /// What devices are of.
+  enum Platforms: Sendable, Hashable {
+    case apple, fcm, webpush
+    /// Of twenty devices eight are Apple's, nine FCM's, and three browsers.
+    case mixed
+
+    func platform(ofDevice index: Int) -> WorldPlatform {
+      switch self {
+      case .apple: .apple
+      case .fcm: .fcm
+      case .webpush: .webpush
+      // Neighbours are of different ones.
+      case .mixed: index * 7 % 20 < 8 ? .apple : index * 7 % 20 < 17 ? .fcm : .webpush
+      }
+    }
   }
 
   let number: Int
@@ -102,6 +129,7 @@ struct ScenarioAudience: Sendable, Hashable {
   var marked: [Marked] = []
   var app = World.app
   var destination = Destination.production
+  var platforms = Platforms.apple
   /// When the devices were bound, as it stands in Redis; nil: a day ago.
   var boundAt: String?
 
@@ -126,8 +154,12 @@ struct ScenarioAudience: Sendable, Hashable {
   var eventApp: String { [World.app, World.otherApp].first { app.hasPrefix($0) } ?? app }
   var devices: Int { followers * devicesPerFollower }
 
-  private func mark(ofDevice index: Int) -> Marked? {
+  func mark(ofDevice index: Int) -> Marked? {
     marked.first { index % $0.every == $0.every / 2 }
+  }
+
+  func devices(of platform: WorldPlatform) -> Int {
+    (0..<devices).count { platforms.platform(ofDevice: $0) == platform }
   }
 
   func token(ofDevice index: Int) -> String {

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Devices
+import FCMSimulator
 import Kafka
 import Keyspace
 import MemoryKafka
@@ -8,6 +9,7 @@ import Model
 import Record
 import Telemetry
 import Text
+import WebPushSimulator
 
 /// Something that happens while events run.
 struct ScenarioAction: Sendable {
@@ -18,6 +20,15 @@ struct ScenarioAction: Sendable {
   enum What: Sendable {
     /// Apple behaves like this from now on; latency and streams are as they were.
     case apple(@Sendable (inout SimulatorScript) -> Void)
+    /// FCM behaves like this from now on, and so do the push services of browsers.
+    case fcm(@Sendable (inout FCMSimulatorScript) -> Void)
+    case webpush(@Sendable (inout WebPushSimulatorScript) -> Void)
+    /// What the ways to them are like; `service`: the index of one of `WorldWebPush.hosts`.
+    case wayToFCM(@Sendable (inout MemoryNetwork.Path) -> Void)
+    case wayToBrowsers(service: Int, @Sendable (inout MemoryNetwork.Path) -> Void)
+    /// Open connections to them end.
+    case cutFCM
+    case cutBrowsers(service: Int)
     /// Apple behaves as in the beginning.
     case appleIsWell
     case appleRefusesConnections(Bool)
@@ -181,7 +192,7 @@ extension ScenarioLife {
     case .halt(let halt, let event): setHalt(halt, of: event)
     case .streamEnds(let number): endStream(of: "s\(number)")
     case .streamEnded(let number, let ago): endStream(of: "s\(number)", ago: ago)
-    default: performOnRedis(what)
+    default: performOnServices(what)
     }
   }
 
@@ -214,6 +225,19 @@ extension ScenarioLife {
         let place = KafkaPartition(topic: String(decoding: topic, as: UTF8.self), partition: 0)
         world.broker.append(letter, to: place)
       }
+    }
+  }
+
+  private func performOnServices(_ what: ScenarioAction.What) {
+    switch what {
+    case .fcm(let change): replaceOthers(fcm: change)
+    case .webpush(let change): replaceOthers(webpush: change)
+    case .wayToFCM(let change): world.network.change(WorldFCM.endpoint, change)
+    case .wayToBrowsers(let service, let change):
+      world.network.change(WorldWebPush.endpoints[service], change)
+    case .cutFCM: world.network.cut(WorldFCM.endpoint)
+    case .cutBrowsers(let service): world.network.cut(WorldWebPush.endpoints[service])
+    default: performOnRedis(what)
     }
   }
 

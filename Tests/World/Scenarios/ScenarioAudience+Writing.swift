@@ -1,5 +1,6 @@
 import Keyspace
 import MemoryRedis
+import Model
 
 /// How followers come into Redis: as an import writes them, without its round trips.
 extension ScenarioLife {
@@ -18,6 +19,11 @@ extension ScenarioLife {
       var bound: [ByteString] = ["HSET", ByteString(keyspace.bound(user: user))]
       for number in 0..<audience.devicesPerFollower {
         let device = index * audience.devicesPerFollower + number
+        if let other = binding(audience, device) {
+          bindings.append(ByteString(other.member))
+          bound += [ByteString(other.member), boundAt]
+          continue
+        }
         let isOfSandbox = audience.isMixed && number == audience.devicesPerFollower - 1
         let destination = isOfSandbox ? .sandbox : audience.destination
         let member = ByteString(
@@ -34,5 +40,19 @@ extension ScenarioLife {
       redis.run(["HSET", ByteString(keyspace.profile(user: user)), "locale", locale, "name", "Kim"])
     }
     _ = world.redis.server.store.takeEffects()
+  }
+
+  /// Nil: the device is Apple's.
+  private func binding(_ audience: ScenarioAudience, _ index: Int) -> Binding? {
+    let number = audience.number << 32 | index
+    let isGone = audience.mark(ofDevice: index)?.isGoneElsewhere == true
+    return switch audience.platforms.platform(ofDevice: index) {
+    case .apple: nil
+    case .fcm:
+      Binding(
+        destination: .fcm, topic: audience.app,
+        token: WorldFCMToken.text(number, fault: isGone ? (.unregistered, 0) : nil))
+    case .webpush: world.webpush?.binding(number, fault: isGone ? (.gone, 0) : nil)
+    }
   }
 }

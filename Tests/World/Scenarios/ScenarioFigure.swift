@@ -3,7 +3,11 @@ enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
   /// Seconds from an event's record in Kafka to the usual answer to its last push that was
   /// accepted.
   case lastPush(String)
-  /// The same, divided by the time that it takes when nothing disturbs.
+  /// The same of the event's devices of a platform.
+  case lastPushOf(WorldPlatform, String)
+  /// Devices of a platform that a push was accepted for.
+  case reached(WorldPlatform)
+  /// As `lastPush`, divided by the time that it takes when nothing disturbs.
   case ratio(String)
   /// Seconds from the first event until the books of all are closed.
   case settled
@@ -68,6 +72,8 @@ enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
   var description: String {
     switch self {
     case .lastPush(let event): "last push of \(event)"
+    case .lastPushOf(let platform, let event): "last push of \(event) to \(platform)"
+    case .reached(let platform): "reached of \(platform)"
     case .ratio(let event): "last push of \(event) ÷ undisturbed"
     case .settled: "settled"
     case .goodput: "goodput ÷ undisturbed"

@@ -1,6 +1,4 @@
-import APNsSimulator
-
-/// Every request for the devices of a scenario that reached Apple.
+/// Every request for the devices of a scenario that reached Apple, or another push service.
 ///
 /// Unchecked: confined to its world's thread.
 final class ScenarioLedger: @unchecked Sendable {
@@ -10,6 +8,7 @@ final class ScenarioLedger: @unchecked Sendable {
     var requests: UInt32 = 0
     var accepted: UInt32 = 0
     var isRefusedForGood = false
+    var platform = WorldPlatform.apple
   }
 
   private(set) var entries: [[Entry]]
@@ -32,20 +31,20 @@ final class ScenarioLedger: @unchecked Sendable {
     WorldDevice.token(audience << 32 | device, head: head)
   }
 
-  func observe(_ push: ObservedPush, at now: UInt64) {
-    let number = WorldDevice.number(ofToken: push.token)
-    let (audience, device) = (number >> 32, number & 0xFFFF_FFFF)
+  func observe(_ push: WorldPush, at now: UInt64) {
+    let (audience, device) = (push.device >> 32, push.device & 0xFFFF_FFFF)
     guard entries.indices.contains(audience), entries[audience].indices.contains(device) else {
-      preconditionFailure("Apple was asked for a device that nobody has")
+      preconditionFailure("a push service was asked for a device that nobody has")
     }
     if firstRequest == 0 { firstRequest = now }
     requestTimes[audience].append(now)
     entries[audience][device].requests += 1
+    entries[audience][device].platform = push.platform
     switch push.answer {
-    case .accept:
+    case .accepted:
       entries[audience][device].accepted += 1
       if entries[audience][device].acceptedAt == 0 { entries[audience][device].acceptedAt = now }
-    case .refuse(let refusal) where refusal.status == 400 || refusal.status == 410:
+    case .refused(400, _), .refused(404, _), .refused(410, _):
       entries[audience][device].isRefusedForGood = true
     default: inVain += 1
     }
@@ -56,6 +55,15 @@ final class ScenarioLedger: @unchecked Sendable {
   }
 
   func accepted(of audience: Int) -> Int { entries[audience].count { $0.accepted > 0 } }
+
+  func accepted(by platform: WorldPlatform) -> Int {
+    entries.reduce(0) { $0 + $1.count { $0.accepted > 0 && $0.platform == platform } }
+  }
+
+  /// 0 when none was.
+  func lastAccepted(of audience: Int, by platform: WorldPlatform) -> UInt64 {
+    entries[audience].lazy.filter { $0.platform == platform }.map(\.acceptedAt).max() ?? 0
+  }
 
   /// 0 when none was.
   func lastAccepted(of audience: Int) -> UInt64 { entries[audience].map(\.acceptedAt).max() ?? 0 }

@@ -1,9 +1,11 @@
 import APNsSimulator
+import FCMSimulator
 import Keyspace
 import MemoryKafka
 import MemoryRedis
 import Telemetry
 import Threads
+import WebPushSimulator
 
 /// One run of a scenario, in a world of its own.
 final class ScenarioLife {
@@ -37,7 +39,8 @@ final class ScenarioLife {
     _ scenario: Scenario, seed: UInt64 = 1, directory: String, print: ((String) -> Void)? = nil
   ) throws {
     self.scenario = scenario
-    world = try World(seed: seed, directory: directory)
+    world = try World(
+      seed: seed, directory: directory, hasAllPlatforms: scenario.setUp.hasAllPlatforms)
     if let print {
       world.lines.print = { [unowned world] in print("\(world.time) \($0)") }
       world.broker.trace = { [lines = world.lines] in lines.add("kafka: \($0)") }
@@ -57,6 +60,7 @@ final class ScenarioLife {
       for audience in scenario.setUp.audiences { write(audience) }
       countReads()
       replace(script)
+      replaceOthers(fcm: { _ in }, webpush: { _ in })
       for number in 0..<scenario.setUp.workers { try start("worker-\(number + 1)") }
       world.run(atMost: .seconds(60)) { isGroupComplete }
       began = world.scheduler.now
@@ -174,6 +178,27 @@ final class ScenarioLife {
     world.perform { _, world in await world.simulator.replaceScript(script) }
   }
 
+  /// Latency and streams stay as they are.
+  func replaceOthers(
+    fcm: ((inout FCMSimulatorScript) -> Void)? = nil,
+    webpush: ((inout WebPushSimulatorScript) -> Void)? = nil
+  ) {
+    if let fcm, world.fcm != nil {
+      var script = FCMSimulatorScript()
+      (script.latency, script.streams) = (self.script.latency, self.script.streams)
+      fcm(&script)
+      let made = script
+      world.perform { _, world in await world.fcm?.simulator.replaceScript(made) }
+    }
+    if let webpush, world.webpush != nil {
+      var script = WebPushSimulatorScript()
+      (script.latency, script.streams) = (self.script.latency, self.script.streams)
+      webpush(&script)
+      let made = script
+      world.perform { _, world in await world.webpush?.simulator.replaceScript(made) }
+    }
+  }
+
   private func countReads() {
     world.redis.server.losesReply = { [reads] command, _ in
       if command.count > 1, command[1].text.hasPrefix("ffd:{f:"),
@@ -217,6 +242,14 @@ final class ScenarioLife {
       miscounted += abs(books["accepted"] - accepted)
       lost += max(
         0, (audience?.devices ?? 0) - accepted - rejected - expired - books["cancelled"])
+      for platform in WorldPlatform.allCases {
+        let last = ledger.lastAccepted(of: event.audience, by: platform)
+        outcome.figures[.lastPushOf(platform, event.id)] =
+          last == 0
+          ? .infinity
+          : seconds(from: appendedAt[event.id] ?? 0, to: last)
+            + scenario.setUp.latency / .seconds(1)
+      }
       let last = ledger.lastAccepted(of: event.audience)
       outcome.figures[.lastPush(event.id)] =
         last == 0
@@ -227,6 +260,9 @@ final class ScenarioLife {
       outcome.requestTimes[event.id] = ledger.requestTimes[event.audience].map {
         seconds(from: began, to: $0)
       }
+    }
+    for platform in WorldPlatform.allCases {
+      outcome.figures[.reached(platform)] = Double(ledger.accepted(by: platform))
     }
     let events = scenario.events.map {
       (id: $0.id, isOver: ScenarioBooks(of: $0.id, world).isClosed)
