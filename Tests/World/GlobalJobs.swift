@@ -18,7 +18,8 @@ enum GlobalJobs {
   static func run<T>(on pool: EventLoop, _ body: () throws -> T) rethrows -> T {
     install
     pthread_setspecific(key, Unmanaged.passUnretained(pool).toOpaque())
-    defer { pthread_setspecific(key, nil) }
+    // The world may let go of it before.
+    defer { withExtendedLifetime(pool) { _ = pthread_setspecific(key, nil) } }
     return try body()
   }
 

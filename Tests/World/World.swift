@@ -381,10 +381,10 @@ package final class World: @unchecked Sendable {
       to: KafkaPartition(topic: topic, partition: Int32(partition)))
   }
 
-  /// Lets go of all that a world has, as far as nobody waits in it for ever: who was killed does.
-  /// The last call, within `live`.
+  /// Lets go of all that a world has. The last call, within `live`.
   package func end() {
     whenPushed = nil
+    lines.print = nil
     broker.whenCommitted = nil
     perform { _, world in
       await world.simulator.stop()
@@ -394,6 +394,18 @@ package final class World: @unchecked Sendable {
     broker.end()
     redis.end()
     network.end()
+    endWorkers()
+    for loop in [loop, redis.loop] { loop.stop() }
+    run(atMost: .seconds(1)) { false }
     scheduler.end()
+    workers = []
+  }
+
+  /// A worker that was killed waits for ever for what it had asked for, and keeps all that it had.
+  /// So it goes on once more, without Kafka and a network, and stops.
+  private func endWorkers() {
+    let running = workers.filter { !$0.hasStopped }
+    for worker in running { worker.endAfterDeath() }
+    run(atMost: .seconds(180)) { running.allSatisfy(\.hasStopped) }
   }
 }

@@ -31,8 +31,9 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   private var events = DueHeap<() -> Void>()
   /// Loops of processes that are dead, or stand still until then.
   private var stopped: [ObjectIdentifier: UInt64] = [:]
-  /// Where jobs run that no loop asked for: the global pool's, in a world.
+  /// Where jobs run that no loop asked for: the global pool's, in a world. None when it has ended.
   private(set) package var pool: EventLoop!
+  private var hasEnded = false
 
   package init(seed: UInt64) {
     numbers = SplitMix64(seed: seed)
@@ -44,7 +45,7 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   package func makeLoop(_ name: String) -> EventLoop { EventLoop(name: name, driver: self) }
 
   package func wake(_ loop: EventLoop) {
-    guard !awake.contains(where: { $0 === loop }) else { return }
+    guard !hasEnded, !awake.contains(where: { $0 === loop }) else { return }
     awake.append(loop)
   }
 
@@ -53,7 +54,9 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
     schedule(at: now &+ delay.nanoseconds, body)
   }
 
-  func schedule(at due: UInt64, _ body: @escaping () -> Void) { events.insert(body, due: due) }
+  func schedule(at due: UInt64, _ body: @escaping () -> Void) {
+    if !hasEnded { events.insert(body, due: due) }
+  }
 
   /// 0..<bound.
   package func number(below bound: Int) -> Int {
@@ -89,6 +92,14 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
     }
   }
 
+  /// These loops run again, whatever was done to them.
+  func release(_ loops: [EventLoop]) {
+    for loop in loops {
+      stopped[ObjectIdentifier(loop)] = nil
+      wake(loop)
+    }
+  }
+
   private func resume(_ loop: EventLoop) {
     guard let until = stopped[ObjectIdentifier(loop)], until <= now else { return }
     stopped[ObjectIdentifier(loop)] = nil
@@ -97,6 +108,8 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
 
   /// Nothing runs any more.
   func end() {
+    hasEnded = true
+    pool = nil
     awake = []
     deadlines = [:]
     sleepers = DueHeap()

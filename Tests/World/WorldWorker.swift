@@ -118,6 +118,12 @@ package final class WorldWorker: @unchecked Sendable {
   /// Nobody waits any longer for the turn in which it is to be killed.
   package func killIfPending() { killPending?() }
 
+  /// For the end of its world: what waits in it gets an error, and lets go of it.
+  func endAfterDeath() {
+    world.scheduler.release(loops.all)
+    stop()
+  }
+
   /// SIGSTOP, and SIGCONT after so long.
   package func freeze(for duration: Duration) {
     world.scheduler.hold(loops.all, until: world.scheduler.now &+ duration.nanoseconds)

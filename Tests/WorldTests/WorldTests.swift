@@ -1,4 +1,5 @@
 import Model
+import Pipeline
 import Processes
 import Testing
 import World
@@ -49,6 +50,26 @@ import World
     #expect(first.steps == second.steps && first.time == second.time)
     #expect(first.lines == second.lines)
     #expect(first.steps != other.steps)
+  }
+
+  /// Many worlds, one after the other, take no more memory than one.
+  @Test func nothingIsLeftOfAWorldThatHasEnded() throws {
+    weak var world: World?
+    weak var killed: Worker?
+    weak var running: Worker?
+    try Self.live(1) { live in
+      defer { live.end() }
+      world = live
+      live.follow("s1", tokens: Self.tokens(40))
+      let (first, second) = (try live.startWorker("worker-1"), try live.startWorker("worker-2"))
+      (killed, running) = (first.worker, second.worker)
+      live.run(atMost: .seconds(15)) { false }
+      live.emit("e1", streamer: "s1")
+      live.run(atMost: .milliseconds(5)) { false }
+      first.kill()
+      live.run(atMost: .seconds(1)) { false }
+    }
+    #expect(world == nil && killed == nil && running == nil)
   }
 
   /// The other worker does what the dead one had begun: nobody is left out.

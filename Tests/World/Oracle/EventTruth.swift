@@ -14,7 +14,7 @@ struct EventTruth {
   var cancelled = UInt64.max
   /// From the answer to the pause to the question to go on.
   var pauses: [(from: UInt64, to: UInt64)] = []
-  /// When it was first seen that nothing more is to come.
+  /// When it was seen that nothing more is to come.
   var over = UInt64.max
   var state = ""
 
@@ -24,4 +24,7 @@ struct EventTruth {
   }
 
   var isWritten: Bool { begins != .max }
+  /// Whether more may come although it is over: workers end an event of which Redis has lost the
+  /// notes, or Kafka records, with what they know of, and others still have segments of it.
+  var mayGoOn: Bool { over != .max && state == "incomplete" }
 }

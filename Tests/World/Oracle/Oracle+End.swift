@@ -5,6 +5,7 @@ import Record
 /// What must hold when a life is over.
 extension Oracle {
   func checkEnd(_ statuses: [String: FanOutStatus]) {
+    _ = look()
     for index in events.indices where events[index].isWritten {
       guard let status = statuses[events[index].id] else {
         if plan.losesRecords { continue }

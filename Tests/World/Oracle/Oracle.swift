@@ -49,6 +49,8 @@ package final class Oracle {
   private func pushed(_ push: WorldPush) {
     let device = push.device
     let number = PushBook.event(of: push.payload)
+    // The book has an entry for each device up to the highest.
+    guard device < truth.devices else { return fail("device \(device) of nobody got a push") }
     book.add(event: number, device: device, push.answer, at: now)
     guard let number, events.indices.contains(number) else {
       return fail(
@@ -58,9 +60,8 @@ package final class Oracle {
     let event = events[number]
     world.lines.note(UInt64(number) << 32 | UInt64(device))
     world.lines.print?("\(push.platform): \(event.id) device \(device): \(push.answer)")
-    if device >= truth.devices
-      || !truth.mayReach(device, of: event.streamer, event.begins, event.over)
-    {
+    let end = event.mayGoOn ? now : event.over
+    if !truth.mayReach(device, of: event.streamer, event.begins, end) {
       fail("\(event.id) reached device \(device), whose user was never to get it")
     }
     checkTime(event, device)
@@ -69,7 +70,7 @@ package final class Oracle {
 
   /// Behind the end of an event nothing of it is sent.
   private func checkIsNotOver(_ event: EventTruth, _ device: Int) {
-    guard event.over != .max, now > event.over &+ Self.transit.nanoseconds,
+    guard event.over != .max, !event.mayGoOn, now > event.over &+ Self.transit.nanoseconds,
       !isHeldUp(before: now),
       !faults.any(from: event.begins, to: now, { $0.maySendAgain || $0.losesNotes })
     else { return }
@@ -163,14 +164,17 @@ package final class Oracle {
   /// Looks which events are over. Returns whether all are that were written.
   func look() -> Bool {
     var areOver = true
-    for index in events.indices where events[index].isWritten && events[index].over == .max {
+    for index in events.indices
+    where events[index].isWritten && (events[index].over == .max || events[index].mayGoOn) {
       let state = world.field(world.keyspace.event(id: events[index].id), "state")
       guard let state, state != "running" else {
         // Nobody has read it, and perhaps nobody ever can.
         let isLost = state == nil ? plan.losesRecords : isForgotten(index)
         if !isLost { areOver = false }
+        if state != nil { events[index].over = .max }
         continue
       }
+      guard events[index].over == .max || events[index].state != state else { continue }
       events[index].over = now
       events[index].state = state
     }

@@ -57,6 +57,7 @@ final class ScenarioLife {
 
   func run() throws -> ScenarioOutcome {
     try world.live { _ in
+      defer { world.end() }
       for audience in scenario.setUp.audiences { write(audience) }
       countReads()
       replace(script)
