@@ -16,7 +16,7 @@ extension Assembly {
     let files = try AppCredentialFiles(settings)
     let templates = try TemplateFiles(
       directory: settings.templates.directory, wallClock: { WallClock.nowMilliseconds() })
-    let notices = DeliverNotices(log, monotonic: { MonotonicClock.nowNanoseconds() })
+    let notices = DeliverLog(log, monotonic: { MonotonicClock.nowNanoseconds() })
     var options = PipelineOptions(
       workerID: settings.worker.id, version: version,
       lanes: lanes(settings),

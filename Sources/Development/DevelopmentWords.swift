@@ -49,7 +49,7 @@ enum DevelopmentWords {
     return """
       To change what a push says, edit and save
         \(stack.templateFile)
-      The texts of each language stand at its end, under locales. Leave {{...}} as they are.
+      The texts of each language are at its end, under locales. Leave {{...}} as they are.
       \(steps)
       """
   }

@@ -66,20 +66,20 @@ import Transport
 }
 
 /// Which notices are logged again.
-@Suite struct DeliverNoticesTests {
+@Suite struct DeliverLogTests {
   private let sink = MemorySink()
   /// Nanoseconds.
   private final class Clock: Sendable { let now = ThreadLock<UInt64>(1) }
 
   private let clock: Clock
-  private let notices: DeliverNotices
+  private let notices: DeliverLog
 
   init() {
     var options = LogOptions(level: .debug, format: .json)
     options.repeatLimit = 0
     let clock = Clock()
     self.clock = clock
-    notices = DeliverNotices(Log(options, sink: sink)) { clock.now.withLock { $0 } }
+    notices = DeliverLog(Log(options, sink: sink)) { clock.now.withLock { $0 } }
   }
 
   private func server(_ host: String) -> PushServer {
@@ -104,14 +104,14 @@ import Transport
     notices.report(.configurationRejected(server("b.example"), reason: .other))
     notices.report(.configurationRejected(server("a.example"), reason: .unanswered))
     #expect(unlogged(from: 2) == ["0", "0"])
-    clock.now.withLock { $0 += DeliverNotices.window }
+    clock.now.withLock { $0 += DeliverLog.window }
     notices.report(.configurationRejected(server("a.example"), reason: .other))
     #expect(unlogged(from: 4) == ["4"])
   }
 
   /// Clients may name any number of servers.
   @Test func serversBeyondTheBoundAreLoggedAsOne() {
-    let most = DeliverNotices.mostSubjects
+    let most = DeliverLog.mostSubjects
     for number in 0..<(most + 9) {
       notices.report(.configurationRejected(server("s\(number).example"), reason: .other))
     }

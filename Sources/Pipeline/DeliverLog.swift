@@ -7,7 +7,7 @@ import Threads
 /// documents, are logged once for a server, a reason and a window: they come with each push, and
 /// endpoints come from clients, who may name paths that are no subscription. Shared by the lanes of
 /// a worker.
-package final class DeliverNotices: Sendable {
+package final class DeliverLog: Sendable {
   /// Nanoseconds: ten minutes.
   package static let window: UInt64 = 600_000_000_000
   /// Subjects that are told apart at a time, at some 200 bytes each; the rest of a platform is one.
