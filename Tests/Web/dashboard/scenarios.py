@@ -227,7 +227,7 @@ def the_rows_stay_under_a_hand(browser, mock):
 def the_unknown_numbers_are_dashes(browser, mock):
     mock.fan_outs = [{name: None for name in data.fan_out("x", "")}
                      | {"event": f"live-{state}", "state": state}
-                     for state in ("running", "planned", "done", "incomplete")]
+                     for state in ("running", "scheduled", "done", "incomplete")]
     page = opened(browser, mock)
     for hash_ in ("#/fanouts", "#/health"):
         page.goto(f"{mock.url}/{hash_}")
