@@ -11,8 +11,8 @@ package enum FanOutVerb {
   private static let reason = Option<String>(
     "reason", .text, default: "", value: "WORDS",
     help: "The reason, which is shown with the fan-out")
-  /// As the API takes it.
-  private static let maximumReasonBytes = 512
+  /// In Unicode scalars, as the API counts them.
+  private static let maximumReason = 512
   private static let apply = Option(
     flag: "apply",
     help: "Cancel the fan-out; otherwise it is only shown")
@@ -152,8 +152,8 @@ package enum FanOutVerb {
   private static func set(
     _ order: FanOutControl.Order, _ already: String, _ invocation: Invocation
   ) async throws(CommandFailure) -> ExitCode {
-    guard invocation[reason].utf8.count <= maximumReasonBytes else {
-      throw CommandFailure(.usage, "--reason has at most \(maximumReasonBytes) bytes")
+    guard invocation[reason].unicodeScalars.count <= maximumReason else {
+      throw CommandFailure(.usage, "--reason has at most \(maximumReason) characters")
     }
     let isNew = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.give(

@@ -15,8 +15,10 @@ package final class DevelopmentDirectory: Sendable {
   private static let templates = "templates"
   private static let template = "go-live.yaml"
   static let templateName = "\(templates)/\(template)"
-  /// What an undo has taken away. Not among the templates: workers read all of those.
+  /// What undos have taken away: the text of this run, and the one of earlier runs. Not among the
+  /// templates: workers read all of those.
   static let undoneTemplate = "go-live.undone.yaml"
+  static let earlierTemplate = "go-live.earlier.yaml"
   private static let maximumTemplateBytes = 1 << 20
   private static let startTimeout: Duration = .seconds(20)
 
@@ -72,7 +74,6 @@ package final class DevelopmentDirectory: Sendable {
   }
 
   package var templateFile: String { directory.file(Self.templateName) }
-  var undoneTemplateFile: String { directory.file(Self.undoneTemplate) }
   package var templateDirectory: String { directory.file(Self.templates) }
   package var keyFile: String { directory.file(Self.apiKey) }
   var workerReadyFile: String { directory.file("worker.ready") }

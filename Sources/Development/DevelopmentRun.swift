@@ -143,8 +143,7 @@ package final class DevelopmentRun {
       try await sendExample(stack)
       if !stack.isWorkerReady { screen.say("Sent. The worker begins in a few seconds.") }
     case .undoTemplate:
-      screen.say(
-        DevelopmentWords.undone(try directory.undoTemplate(to: templateAtStart), directory))
+      screen.say(DevelopmentWords.undone(try directory.undoTemplate(to: templateAtStart)))
     case .showDashboard: screen.say(DevelopmentWords.dashboard(stack))
     case .toggleLog: log = log == nil ? LogTail(stack.worker.logFile) : nil
     case .stop: break

@@ -82,18 +82,17 @@ enum DevelopmentWords {
     """
   }
 
-  static func undone(
-    _ undo: DevelopmentDirectory.Undo, _ directory: DevelopmentDirectory
-  ) -> String {
-    let state: String
+  static func undone(_ undo: DevelopmentDirectory.Undo) -> String {
+    let (state, kept): (String, String?)
     switch undo {
     case .nothing: return "Nothing to undo: the text is as it comes with Fanfare."
-    case .asAtStart: state = "as it was when this run began"
-    case .asShipped: state = "as it comes with Fanfare"
+    case .asAtStart(let file): (state, kept) = ("as it was when this run began", file)
+    case .asShipped(let file): (state, kept) = ("as it comes with Fanfare", file)
     }
+    guard let kept else { return "Undone: the text is \(state)." }
     return """
       Undone: the text is \(state). What it was until now is in
-        \(directory.undoneTemplateFile)
+        \(kept)
       """
   }
 

@@ -2,33 +2,37 @@ import Processes
 import Text
 
 extension DevelopmentDirectory {
+  /// `kept` is the file that has the text that was taken away; nil where there was no text, or the
+  /// one that comes with Fanfare.
   enum Undo: Equatable {
     /// The template is as it was when this run began.
-    case asAtStart
+    case asAtStart(kept: String?)
     /// Nothing was changed in this run: the template is as it comes with Fanfare.
-    case asShipped
+    case asShipped(kept: String?)
     case nothing
   }
 
   /// Takes back what this run has changed in the template; where that is nothing, what earlier runs
-  /// have. The text that is taken away is kept in `undoneTemplateFile`.
+  /// have. Each of the two texts is kept in a file of its own, so that a second undo loses none.
   /// - Parameter start: the template when this run began.
   func undoTemplate(to start: String?) throws(LocalRunError) -> Undo {
     let now = Self.templateText(templateFile)
-    guard let (text, undo) = earlierTemplate(than: now, start) else { return .nothing }
-    if let now { try directory.write(now, to: Self.undoneTemplate) }
-    try directory.write(text, to: Self.templateName)
-    return undo
-  }
-
-  private func earlierTemplate(
-    than now: String?, _ start: String?
-  ) -> (text: String, undo: Undo)? {
-    if let start, !isSame(start, now) { return (start, .asAtStart) }
-    if let text = Self.templateText(shippedTemplate), !isSame(text, now) {
-      return (text, .asShipped)
+    let shipped = Self.templateText(shippedTemplate)
+    func keep(in name: String) throws(LocalRunError) -> String? {
+      guard let now, !isSame(now, shipped) else { return nil }
+      return try directory.write(now, to: name)
     }
-    return nil
+    if let start, !isSame(start, now) {
+      let kept = try keep(in: Self.undoneTemplate)
+      try directory.write(start, to: Self.templateName)
+      return .asAtStart(kept: kept)
+    }
+    if let shipped, !isSame(shipped, now) {
+      let kept = try keep(in: Self.earlierTemplate)
+      try directory.write(shipped, to: Self.templateName)
+      return .asShipped(kept: kept)
+    }
+    return .nothing
   }
 
   private func isSame(_ text: String, _ other: String?) -> Bool {

@@ -46,9 +46,11 @@ struct Heartbeat: Sendable {
       .map { "\($0.key) \($0.value)" }
   }
 
-  /// Empty when there is nothing: a field that were missing would keep its last value.
-  private static func joined(_ texts: [String]) -> String {
-    texts.prefix(8).map { String($0.prefix(256)) }.joined(separator: "; ")
+  /// Empty when there is nothing: a field that were missing would keep its last value. Readers
+  /// split the field at "; ", which stands within none of the texts.
+  static func joined(_ texts: [String]) -> String {
+    texts.prefix(8).map { String($0.replacing("; ", with: ", ").prefix(256)) }
+      .joined(separator: "; ")
   }
 }
 

@@ -21,7 +21,7 @@ package final class TapSession {
   /// A third of a request's lifetime.
   private static let keepInterval: UInt64 = 5_000_000_000
   private static let readInterval: Duration = .milliseconds(250)
-  /// Workers look for taps with their heartbeats, one each 2 s.
+  /// Workers look for taps with their heartbeats, which come each 20 s at the latest.
   private static let noticeAfter: UInt64 = 25_000_000_000
 
   private let options: TapOptions

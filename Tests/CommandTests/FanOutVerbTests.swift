@@ -102,6 +102,7 @@ import Testing
     #expect(paused.contains("ago: wrong title"), "\(paused)")
     let endless = String(repeating: "r", count: 513)
     #expect(try fanOut("pause", "e1", "--reason", endless).code == 64)
+    #expect(try fanOut("pause", "e1", "--reason", String(repeating: "ü", count: 512)).code == 0)
     let again = try fanOut("pause", "e1")
     #expect(again.code == 0 && again.text.contains("was paused before"))
     #expect(try fanOut("resume", "e1").code == 0)

@@ -69,26 +69,31 @@ import Testing
   @Test func anUndoTakesThisRunsChangesFirstAndKeepsWhatItTakes() throws {
     let place = try open()
     let file = "templates/go-live.yaml"
-    func kept() -> String? { ScratchDirectory.read("\(path)/go-live.undone.yaml") }
+    let undone = "\(place.directory.path)/go-live.undone.yaml"
+    let older = "\(place.directory.path)/go-live.earlier.yaml"
     // An earlier run has changed it, and this one again.
     try place.directory.write("earlier\n", to: file)
     let start = DevelopmentDirectory.templateText(place.templateFile)
     try place.directory.write("edited\n", to: file)
-    #expect(try place.undoTemplate(to: start) == .asAtStart)
+    #expect(try place.undoTemplate(to: start) == .asAtStart(kept: undone))
     #expect(try template() == "earlier\n")
-    #expect(kept() == "edited\n")
-    #expect(try place.undoTemplate(to: start) == .asShipped)
+    #expect(ScratchDirectory.read(undone) == "edited\n")
+    #expect(try place.undoTemplate(to: start) == .asShipped(kept: older))
     #expect(try template() == "shipped\n")
-    #expect(kept() == "earlier\n")
+    #expect(ScratchDirectory.read(older) == "earlier\n")
+    // The change of the earlier run comes back, and the text of this one is still there.
+    #expect(try place.undoTemplate(to: start) == .asAtStart(kept: nil))
+    #expect(try template() == "earlier\n")
+    #expect(ScratchDirectory.read(undone) == "edited\n")
   }
 
   @Test func nothingIsUndoneTwice() throws {
     let place = try open()
     #expect(try place.undoTemplate(to: "shipped\n") == .nothing)
-    #expect(!ScratchDirectory.exists(place.undoneTemplateFile))
+    #expect(!ScratchDirectory.exists("\(path)/go-live.undone.yaml"))
     // Somebody has removed the file: it comes back.
     ScratchDirectory.removeFile(place.templateFile)
-    #expect(try place.undoTemplate(to: "shipped\n") == .asAtStart)
+    #expect(try place.undoTemplate(to: "shipped\n") == .asAtStart(kept: nil))
     #expect(try template() == "shipped\n")
   }
 

@@ -6,7 +6,6 @@ import { ask, key, server } from "./net.js";
 import { number } from "./text.js";
 
 const OPERATE_MS = 10 * 60_000;
-const MAXIMUM_REASON_BYTES = 512;
 // Above this many, a click is too little.
 const TYPED_FROM = 1001;
 
@@ -97,9 +96,6 @@ async function submit(event, act, state, typed) {
 
 function refusal(reason, typed, fields) {
   if (!reason) return "Give a reason.";
-  if (new TextEncoder().encode(reason).length > MAXIMUM_REASON_BYTES) {
-    return `The reason has at most ${MAXIMUM_REASON_BYTES} bytes.`;
-  }
   if (typed !== null && fields.typed.value.replace(/[\s,.']/g, "") !== String(typed)) {
     return `The number is ${number(typed)}.`;
   }

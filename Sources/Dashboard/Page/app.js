@@ -40,7 +40,7 @@ const shortcuts = [
   ["h", "Hold the display, and let it go on"], ["o", "Operate mode on or off"],
   ["?", "This list"]];
 
-/** A link of `fanfare dev` brings the key, `#key=ffk_…`. It stays in no history. */
+/** A link of `fanfare dev` brings the key, `#key=ffk_…`. The address loses it at once. */
 function takeKey() {
   const given = /^#key=([!-~]+)$/.exec(location.hash)?.[1];
   if (!given) return;

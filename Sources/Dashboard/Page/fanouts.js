@@ -217,7 +217,7 @@ export const fanOuts = {
       summary(data, now), controls(context, shown.length, all.length),
       h("section", { onpointermove: touch, onpointerdown: touch, onkeydown: touch },
         h("h2", {}, `Not finished (${number(running.length)})`),
-        h("p", { class: "quiet" }, "First: those that are closest to miss their expiry."),
+        h("p", { class: "quiet" }, "First: those that are closest to missing their expiry."),
         table("Fan-outs that are not finished", runningColumns,
           running.map((each) => runningRow(each, now)), nothing ?? "No fan-out runs."),
         h("h2", {}, `Finished (${number(finished.length)})`),

@@ -24,7 +24,7 @@ function worker(each, now) {
       isNumber(each.partitions)
         ? h("small", {}, `${number(each.partitions)} partitions`) : null),
       h("div", {}, each.waits_for || "nothing",
-        each.held_routes ? h("small", {}, "slow: ", each.held_routes) : null,
+        each.held_routes ? h("small", {}, "obstacles: ", each.held_routes) : null,
         each.limits ? h("small", {}, "limits: ", each.limits) : null),
       number(each.lag), number(each.records_in_flight), number(each.streams),
       number(each.connections), bytes(each.rss_bytes),

@@ -23,8 +23,9 @@ function template(each) {
   return h("section", { key: each.name },
     h("h2", {}, each.name),
     !each.trouble ? null : each.locales?.length > 0 ? notice("bad", "Mistake:", each.trouble)
-      : notice("bad", "Not used:", `${each.trouble}. Workers go on with the text before it. `
-        + "Correct this line (the first number), and save."),
+      : notice("bad", "Not used:", /:\d+:/.test(each.trouble) ? `${each.trouble}. Workers go on `
+        + "with the text before it. Correct this line (the first number), and save."
+        : each.trouble),
     each.rendered?.problem ? notice("warn", "Not rendered:", each.rendered.problem) : null,
     each.rendered && !each.rendered.problem ? [
       h("h3", {}, "As this user gets it"),

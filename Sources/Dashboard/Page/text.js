@@ -167,7 +167,7 @@ function language(tag) {
 export function phones(app, texts) {
   const same = new Map();
   for (const each of texts) {
-    const key = [each.locale, each.title, each.body].join("\n");
+    const key = JSON.stringify([each.locale, each.title, each.body]);
     same.set(key, [...(same.get(key) ?? []), each]);
   }
   return h("div", { class: "phones" }, [...same].map(([key, list]) => h("figure", { key },

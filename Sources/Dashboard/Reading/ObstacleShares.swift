@@ -1,7 +1,7 @@
 import Text
 
 /// The share of the workers' time in which each class of obstacles stood, within the last minute
-/// that somebody has looked. By what heartbeats say, which come each 10 s. Pure.
+/// that somebody has looked. By what the workers' last heartbeats say. Pure.
 struct ObstacleShares {
   struct Share: Equatable {
     let obstacle: String
@@ -22,7 +22,8 @@ struct ObstacleShares {
   private static let window: Int64 = 60_000
   /// Nobody has looked within a longer pause between two samples.
   private static let longestPause: Int64 = 3_000
-  private static let heartbeat: Int64 = 10_000
+  /// The page gets a new state when a number changes, so the time grows in steps.
+  private static let step: Int64 = 10_000
   /// The names of environments come from Redis.
   private static let mostShares = 20
 
@@ -61,11 +62,12 @@ struct ObstacleShares {
         .prefix(Self.mostShares))
   }
 
-  /// The time that the shares are of, in whole seconds: as many heartbeats as it takes.
+  /// The time that the shares are of, in seconds: watched time, rounded up to ten seconds; at
+  /// most 60.
   var seconds: Int64 {
     let watched = samples.reduce(0) { $0 + $1.milliseconds }
-    let heartbeats = (watched + Self.heartbeat - 1) / Self.heartbeat
-    return min(Self.window, heartbeats * Self.heartbeat) / 1000
+    let steps = (watched + Self.step - 1) / Self.step
+    return min(Self.window, steps * Self.step) / 1000
   }
 
   /// The classes of obstacles that a heartbeat names: `Redis`, `production: slow`.

@@ -36,6 +36,7 @@ def running(event, title, **more):
 
 def first_fan_outs():
     now = now_ms()
+    send_at = time.strftime("for %Y-%m-%dT%H:%M:00Z", time.gmtime(now / 1000 + 3_600))
     return [
         running("live-late", "Speedrun marathon, last hour", streamer="quickfox",
                 expected=9_000_000, expires_ms=now + 120_000, accepted=900_000, segments=1800),
@@ -46,9 +47,9 @@ def first_fan_outs():
                 state_why="production com.example.live: InvalidProviderToken"),
         running("live-pause", "Charity stream", state="paused", rate=0, accepted=100_200,
                 halted_by="alice", halted_at_ms=now - 95_000, state_why="wrong title"),
-        running("live-plan", "", streamer="s-4411", state="planned", segments=0, settled=0,
-                expected_pushes=None, accepted=0, rejected=0, suppressed=0, rate=None,
-                first_push_ms=None, last_push_ms=None),
+        running("live-plan", "", streamer="s-4411", state="scheduled", segments=0, settled=0,
+                state_why=send_at, expires_ms=now + 7_200_000, expected_pushes=None, accepted=0,
+                rejected=0, suppressed=0, rate=None, first_push_ms=None, last_push_ms=None),
         fan_out("live-done", "Morning run"),
         fan_out("live-lost", "Cook-along", state="incomplete", dead_lettered=2, accepted=990_000,
                 state_why="2 segments are in the dead letters"),

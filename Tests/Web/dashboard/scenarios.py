@@ -227,7 +227,7 @@ def the_rows_stay_under_a_hand(browser, mock):
 def the_unknown_numbers_are_dashes(browser, mock):
     mock.fan_outs = [{name: None for name in data.fan_out("x", "")}
                      | {"event": f"live-{state}", "state": state}
-                     for state in ("running", "planned", "done", "incomplete")]
+                     for state in ("running", "scheduled", "done", "incomplete")]
     page = opened(browser, mock)
     for hash_ in ("#/fanouts", "#/health"):
         page.goto(f"{mock.url}/{hash_}")
@@ -393,6 +393,35 @@ def the_template_is_made_for_one_user(browser, mock):
     wait_for(page.locator(".age")).to_have_text(re.compile(r"read [1-9]\ss ago"))
     page.get_by_label("Template").select_option("raid")
     wait_for(page.get_by_role("heading", name="stream-live")).not_to_be_visible()
+
+
+def the_mistake_of_an_event_is_none_of_a_template(browser, mock):
+    page = opened(browser, mock)
+    now = data.now_ms()
+    page.route("**/v1/live/templates?*", lambda route: route.fulfill(json={
+        "now_ms": now, "as_of_ms": now, "trouble": None, "templates": [
+            {"name": "live", "locales": [], "trouble": "the event cannot be read as it is kept"},
+            {"name": "raid", "locales": [], "trouble": "/t/raid.yaml:7:3: no such field"}]}))
+    page.evaluate("location.hash = '#/templates?event=odd'")
+    section = page.locator("main section")
+    broken = section.filter(has=page.get_by_role("heading", name="raid"))
+    wait_for(broken).to_contain_text("Correct this line")
+    other = section.filter(has=page.get_by_role("heading", name="live"))
+    wait_for(other).to_contain_text("the event cannot be read")
+    wait_for(other).not_to_contain_text("Correct this line")
+
+
+def the_texts_that_differ_are_not_merged(browser, mock):
+    page = opened(browser, mock)
+    now = data.now_ms()
+    size = {"locale": "en", "bytes": 300, "limit": 4096}
+    page.route("**/v1/live/templates?*", lambda route: route.fulfill(json={
+        "now_ms": now, "as_of_ms": now, "trouble": None, "templates": [
+            {"name": "live", "trouble": None, "locales": [
+                {**size, "platform": "apns", "title": "Live", "body": "now\nor later"},
+                {**size, "platform": "fcm", "title": "Live\nnow", "body": "or later"}]}]}))
+    page.evaluate("location.hash = '#/templates?event=odd'")
+    wait_for(page.locator("figure")).to_have_count(2)
 
 
 def the_text_that_platforms_share_is_shown_once(browser, mock):
