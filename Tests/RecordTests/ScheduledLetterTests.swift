@@ -104,6 +104,28 @@ import Testing
     }
   }
 
+  /// The event was put off behind a release that is in the dead letters.
+  @Test func aCorrectedReleaseWaitsToo() async throws {
+    try await ScheduleHarness.run { harness in
+      let due = harness.now + Self.hour
+      try await harness.schedule(harness.event("e1", .at(due)))
+      func document(after source: String, _ text: String, replayed: String?) async throws
+        -> String?
+      {
+        #expect(
+          try await harness.schedule(
+            harness.event("e1", .at(due), document: text), source, released: Self.first,
+            replayed: replayed) == .waits(due))
+        return try await harness.redis.ask("GET", keyspace.document(event: "e1"))
+      }
+      #expect(
+        try await document(after: Self.second, "released", replayed: nil) == "the event",
+        "a release brings nothing that Redis has not")
+      #expect(
+        try await document(after: "t/0/11", "corrected", replayed: Self.second) == "corrected")
+    }
+  }
+
   @Test func afterItsTimeAReplayOpensIt() async throws {
     try await ScheduleHarness.run { harness in
       let event = harness.event("e1", .at(harness.now + Self.hour))

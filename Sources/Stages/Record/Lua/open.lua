@@ -48,7 +48,7 @@ if is_released or not known[1] and not known[2] then
   if args.trace ~= '' or args.waves ~= '' then
     try('SET', KEYS[8], args.document, 'EX', args.lifetime_seconds)
   elseif is_released then
-    redis.call('DEL', KEYS[8])
+    try('DEL', KEYS[8])
   end
   if is_cancelled then
     why = 'cancelled'
