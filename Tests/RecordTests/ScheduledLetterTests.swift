@@ -138,8 +138,24 @@ import Testing
       let status = try await harness.status()
       #expect(status.state == .running && status.startedAt == Int(harness.now))
       #expect(
-        try await harness.open(event, "t/0/11", released: Self.first)
-          == .resumed(plan: sharded(2), published: 0), "its release, which comes all the same")
+        try await harness.open(event, "t/0/11", released: Self.first) == .duplicate,
+        "its release, which comes all the same")
+    }
+  }
+
+  /// The replay has opened the event and become a dead letter itself.
+  @Test func aReplayOfAReplayGoesOn() async throws {
+    try await ScheduleHarness.run { harness in
+      let event = harness.event("e1", .at(harness.now + Self.hour))
+      try await harness.schedule(event)
+      try await harness.becomesDue()
+      #expect(try await harness.open(event, Self.second, replayed: Self.first) == .new)
+      let figures = try await harness.record.noteDeadLetter(
+        of: .event, event, code: "unprocessable", source: Self.second, now: harness.now)
+      #expect(figures != nil, "it says that nothing more comes")
+      #expect(
+        try await harness.open(event, "t/0/11", replayed: Self.second)
+          == .resumed(plan: sharded(2), published: 0))
     }
   }
 
