@@ -53,6 +53,7 @@ enum OtherScripts {
           "id": dice.event(), "stream": dice.pick(["st1", "st2"]),
           "kind": dice.pick(["", "app:live", "app:soon"]), "occurred_ms": dice.time(),
           "cooldown_ms": dice.pick(["0", "1000", "600000"]), "lifetime_seconds": dice.seconds(),
+          "release": dice.pick(["", "release"]),
         ])
     },
     ScriptCase("takeBack", StreamerScripts.takeBack.source) { dice in
@@ -60,7 +61,7 @@ enum OtherScripts {
         keys: ["ffd:{s:\(dice.streamer())}:streams"],
         arguments: [
           "id": dice.event(), "kind": dice.pick(["", "app:live"]),
-          "again": dice.pick(["", "again"]),
+          "again": dice.pick(["", "again"]), "release": dice.pick(["", "release"]),
         ])
     },
     ScriptCase("end", StreamerScripts.end.source) { dice in

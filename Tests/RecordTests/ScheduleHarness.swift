@@ -57,7 +57,8 @@ struct ScheduleHarness {
   ) async throws -> OpenResult {
     try await record.open(
       event: event, audience: sharded(2), source: source, replayed: replayed, released: released,
-      refusal: try await record.register(event), claim: nil, lifetime: .zero, now: now
+      refusal: try await record.register(event, isRelease: released != nil), claim: nil,
+      lifetime: .zero, now: now
     ).result
   }
 

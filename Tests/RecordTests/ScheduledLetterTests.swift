@@ -104,6 +104,28 @@ import Testing
     }
   }
 
+  /// The event was put off behind a release that is in the dead letters.
+  @Test func aCorrectedReleaseWaitsToo() async throws {
+    try await ScheduleHarness.run { harness in
+      let due = harness.now + Self.hour
+      try await harness.schedule(harness.event("e1", .at(due)))
+      func document(after source: String, _ text: String, replayed: String?) async throws
+        -> String?
+      {
+        #expect(
+          try await harness.schedule(
+            harness.event("e1", .at(due), document: text), source, released: Self.first,
+            replayed: replayed) == .waits(due))
+        return try await harness.redis.ask("GET", keyspace.document(event: "e1"))
+      }
+      #expect(
+        try await document(after: Self.second, "released", replayed: nil) == "the event",
+        "a release brings nothing that Redis has not")
+      #expect(
+        try await document(after: "t/0/11", "corrected", replayed: Self.second) == "corrected")
+    }
+  }
+
   @Test func afterItsTimeAReplayOpensIt() async throws {
     try await ScheduleHarness.run { harness in
       let event = harness.event("e1", .at(harness.now + Self.hour))
@@ -116,8 +138,24 @@ import Testing
       let status = try await harness.status()
       #expect(status.state == .running && status.startedAt == Int(harness.now))
       #expect(
-        try await harness.open(event, "t/0/11", released: Self.first)
-          == .resumed(plan: sharded(2), published: 0), "its release, which comes all the same")
+        try await harness.open(event, "t/0/11", released: Self.first) == .duplicate,
+        "its release, which comes all the same")
+    }
+  }
+
+  /// The replay has opened the event and become a dead letter itself.
+  @Test func aReplayOfAReplayGoesOn() async throws {
+    try await ScheduleHarness.run { harness in
+      let event = harness.event("e1", .at(harness.now + Self.hour))
+      try await harness.schedule(event)
+      try await harness.becomesDue()
+      #expect(try await harness.open(event, Self.second, replayed: Self.first) == .new)
+      let figures = try await harness.record.noteDeadLetter(
+        of: .event, event, code: "unprocessable", source: Self.second, now: harness.now)
+      #expect(figures != nil, "it says that nothing more comes")
+      #expect(
+        try await harness.open(event, "t/0/11", replayed: Self.second)
+          == .resumed(plan: sharded(2), published: 0))
     }
   }
 

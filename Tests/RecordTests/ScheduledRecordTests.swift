@@ -32,10 +32,38 @@ import Testing
       try await harness.schedule(event)
       #expect(try await harness.open(harness.event("e1", nil), "t/0/8") == .duplicate)
       #expect(try await harness.streamerKnows("event:e1") == false)
+      let left = try await harness.redis.ask("TTL", keyspace.sums(id: "e1"))
+      #expect(Int(left ?? "") ?? 0 > 0, "its sums do not stay for good")
       #expect(try await harness.open(harness.event("e2", nil), "t/0/9") == .new)
       // Now it is refused, and forgets that.
       #expect(try await harness.open(harness.event("e1", nil), "t/0/8") == .duplicate)
       #expect(try await harness.streamerKnows("refused:e1") == false)
+    }
+  }
+
+  /// It was registered just before the event was released, and is told so just behind that.
+  @Test func aSecondRecordTakesBackNothingOfARelease() async throws {
+    try await ScheduleHarness.run(cooldown: .seconds(600)) { harness in
+      let event = harness.event("e1", .at(harness.now + Self.hour))
+      try await harness.schedule(event)
+      try await harness.becomesDue()
+      let second = harness.event("e1", nil)
+      #expect(try await harness.record.register(second) == nil)
+      #expect(try await harness.open(event, Self.second, released: Self.first) == .new)
+      try await harness.record.takeBack(second, isOver: false)
+      #expect(try await harness.streamerKnows("event:e1"), "the end of its stream stops it")
+      #expect(try await harness.record.register(harness.event("e2", nil)) == "cooldown")
+    }
+  }
+
+  @Test func aReleaseThatWasPutOffIsTakenBack() async throws {
+    try await ScheduleHarness.run { harness in
+      let due = harness.now + Self.hour
+      let event = harness.event("e1", .at(due))
+      try await harness.schedule(event)
+      #expect(try await harness.open(event, Self.second, released: Self.first) == .waits(due))
+      #expect(try await harness.streamerKnows("event:e1") == false)
+      #expect(try await harness.streamerKnows("release:e1") == false)
     }
   }
 

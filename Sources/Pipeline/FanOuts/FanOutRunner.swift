@@ -54,7 +54,7 @@ final class FanOutRunner {
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     let now = lane.now
-    let (found, refusal) = try await audience(of: event)
+    let (found, refusal) = try await audience(of: event, from: message)
     var audience = found
     // The only segment is claimed by the script that opens the event.
     let isWhole = audience.segmentCount == 1 && event.waveCount == 1
@@ -177,9 +177,10 @@ final class FanOutRunner {
 
   /// The recipients, or why there are none; both are asked in one go.
   private func audience(
-    of event: Event, isolation: isolated any Actor = #isolation
+    of event: Event, from message: KafkaMessage, isolation: isolated any Actor = #isolation
   ) async throws -> (audience: Audience, refusal: String?) {
-    let registration = beginToRegister(event, isolation)
+    let isRelease = ReleaseRecord.source(of: message) != nil
+    let registration = beginToRegister(event, isRelease: isRelease, isolation)
     do {
       let audience = try await lane.retry.persistent(
         "read from Redis who is to be told", for: event
@@ -190,17 +191,17 @@ final class FanOutRunner {
     } catch let error as ExpandError {
       // It goes to the dead letters.
       _ = await registration.result
-      try? await lane.record.takeBack(event, isOver: false)
+      try? await lane.record.takeBack(event, isOver: false, isRelease: isRelease)
       throw error
     }
   }
 
   private func beginToRegister(
-    _ event: Event, _ isolation: isolated any Actor
+    _ event: Event, isRelease: Bool, _ isolation: isolated any Actor
   ) -> Task<String?, any Error> {
     lane.loop.task(on: isolation) { [self] in
       try await lane.retry.persistent("note the event under its streamer in Redis", for: event) {
-        try await lane.record.register(event)
+        try await lane.record.register(event, isRelease: isRelease)
       }
     }
   }

@@ -57,9 +57,10 @@ final class Schedule {
     case .duplicate: return .duplicate
     case .waits(let due):
       try await keep(event, due: due)
+      // Somebody has put off what was released: it was scheduled before.
+      guard released == nil else { return .waits }
       lane.counters.add(.eventsScheduled)
-      lane.log.info(
-        "event scheduled", .of(event, ["send_at": .text(sendAt.text)]))
+      lane.log.info("event scheduled", .of(event, ["send_at": .text(sendAt.text)]))
       return .waits
     }
   }

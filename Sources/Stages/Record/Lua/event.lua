@@ -65,6 +65,7 @@ local function count_duplicate(source)
   if redis.call('HGET', event, 'duplicate') == source then return end
   redis.call('HSET', event, 'duplicate', source)
   count('events_duplicate', 1)
+  redis.call('EXPIRE', sums, args.lifetime_seconds)
 end
 
 local problem = forbidden({{'TYPE', event}, {'HGET', event, 'f'}, {'HMGET', event, 'f'},

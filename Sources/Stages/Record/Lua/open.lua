@@ -26,8 +26,9 @@ local due = waits()
 if due then return {'waits', due} end
 local is_released = begin_released('running')
 local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
--- A release stands for the record that it repeats.
-if is_released or args.released ~= '' and known[2] == args.released then source = known[2] end
+-- A release stands for the record that it repeats. A dead letter that was sent in again takes the
+-- place of that record: should it become a dead letter itself, that one names it.
+if args.released ~= '' and known[2] == args.released then source = args.released end
 -- A halt may be there before it: its stream ended while it was being opened.
 if is_released or not known[1] and not known[2] then
   local why = args.refusal
@@ -48,7 +49,7 @@ if is_released or not known[1] and not known[2] then
   if args.trace ~= '' or args.waves ~= '' then
     try('SET', KEYS[8], args.document, 'EX', args.lifetime_seconds)
   elseif is_released then
-    redis.call('DEL', KEYS[8])
+    try('DEL', KEYS[8])
   end
   if is_cancelled then
     why = 'cancelled'

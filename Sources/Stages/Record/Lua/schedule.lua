@@ -8,17 +8,16 @@
 -- or empty texts} when the event is to be opened, {`waits`, when it is due}, or {`duplicate`}.
 local due = waits()
 if due then
-  -- A dead letter that is sent in again may bring a corrected event.
-  if redis.call('HGET', event, 'source') == args.replayed then
+  -- A dead letter that is sent in again, that of a release too, may bring a corrected event.
+  if args.replayed ~= '' and stands_for(redis.call('HGET', event, 'source')) then
     redis.call('SET', KEYS[8], args.document, 'EX', args.scheduled_seconds)
   end
   return {'waits', due}
 end
 local known = redis.call('HMGET', event, 'state', 'source', 'send_at_ms', 'send_local_ms')
 if known[1] == 'scheduled' and not stands_for(known[2]) then
-  -- What registers an event with its streamer must not see it: its time has not come.
+  -- It must not be registered with its streamer: its time has not come.
   count_duplicate(args.source)
-  redis.call('EXPIRE', sums, args.lifetime_seconds)
   return {'duplicate'}
 end
 if known[1] or known[2] then return {'due', known[3] or '', known[4] or ''} end

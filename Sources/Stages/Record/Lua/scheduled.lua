@@ -12,8 +12,9 @@ local function stands_for(first)
   return first == args.released or first == args.replayed
 end
 
--- Answers when the event is due, if the record that is read must not open it yet: it came too
--- early, or is not a release. Nothing: it is due, or the record is another event's of that id.
+-- Answers when the event is due, if the record that is read must not open it: it is the event's own
+-- record, read again, or came too early. Of one that was cancelled that is now. Nothing: the event
+-- is due, or the record is another event's of that id.
 local function waits()
   local known = redis.call('HMGET', event, 'state', 'source', 'send_at_ms', 'brake')
   if known[1] ~= 'scheduled' then return nil end

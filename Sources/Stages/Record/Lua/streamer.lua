@@ -2,10 +2,11 @@
 -- which fan-outs are to be stopped when one ends. Needs `permissions`, `types` and `clock`.
 --
 -- KEYS: streamer. The hash holds `ended:<stream>` → when in ms, `event:<id>` → when it occurred and
--- its stream, `refused:<id>` → when it occurred and why it is not sent, `last:<app>:<template>` →
--- when such an event was sent last, and its id; with `:<expression>` behind it for those that
--- select their users. The latest so many of them all are kept: months of streams, and a script's
--- work on them well under a millisecond.
+-- its stream, `refused:<id>` → when it occurred and why it is not sent, `release:<id>` → when it
+-- occurred, if a release has registered it, `last:<app>:<template>` → when such an event was sent
+-- last, and its id; with `:<expression>` behind it for those that select their users. The latest so
+-- many of them all are kept: months of streams, and a script's work on them well under a
+-- millisecond.
 local kept = 100
 
 local function may_not_keep(streamer)
@@ -18,7 +19,8 @@ local function read_streamer(streamer)
   for i = 1, #all, 2 do
     values[all[i]] = all[i + 1]
     local kind = string.match(all[i], '^(%a+):')
-    if kind == 'event' or kind == 'ended' or kind == 'refused' or kind == 'last' then
+    if kind == 'event' or kind == 'ended' or kind == 'refused' or kind == 'release'
+        or kind == 'last' then
       old[#old + 1] = {all[i], tonumber(string.match(all[i + 1], '^%d+')) or 0}
     end
   end

@@ -32,6 +32,7 @@ extension RecordStage {
     released: String? = nil, refusal: String? = nil, claim: Claim?, lifetime: Duration, now: Int64
   ) async throws(RecordError) -> (result: OpenResult, claim: ClaimResult?) {
     let waves = event.waveCount > 1 ? event.sendAt : nil
+    let isRelease = released != nil
     let reply: RedisReply
     do {
       reply = try await run(
@@ -51,16 +52,17 @@ extension RecordStage {
         ] + (waves.map { Self.times(of: event, $0) } ?? [:]))
     } catch {
       // It goes to the dead letters.
-      if !error.isTransient { try? await takeBack(event, isOver: false) }
+      if !error.isTransient {
+        try? await takeBack(event, isOver: false, isRelease: isRelease)
+      }
       throw error
     }
     let opened = try opened(reply, event)
-    // Should that fail, who begins to be followed at once is told a cooldown later.
-    if isScheduled(reply) { try await takeBack(event, isOver: false) }
+    if isScheduled(reply) { try await takeBack(event, isOver: false, isRelease: isRelease) }
     if case .waits = opened.result { return opened }
     switch opened.result {
-    // It tells nobody, and keeps no later one back.
-    case .empty, .stopped: try? await takeBack(event, isOver: true)
+    // It tells nobody. Should this fail, the streamer's next event may be refused for a cooldown.
+    case .empty, .stopped: try? await takeBack(event, isOver: true, isRelease: isRelease)
     default: break
     }
     switch (opened.result, opened.claim) {

@@ -19,9 +19,12 @@ extension RecordStage {
   /// Notes with its streamer that an event is going to be sent. Safe to repeat; comes before
   /// `open`, which is told the answer.
   ///
+  /// - Parameter isRelease: the record releases a scheduled event.
   /// - Returns: why it is not to be sent: its stream has ended, or the streamer's followers were
   ///   told a short while ago; nil when it is.
-  package func register(_ event: Event) async throws(RecordError) -> String? {
+  package func register(
+    _ event: Event, isRelease: Bool = false
+  ) async throws(RecordError) -> String? {
     let reply = try await evaluate(
       StreamerScripts.register, keys: [keyspace.streamer(id: event.streamer)],
       arguments: [
@@ -29,6 +32,7 @@ extension RecordStage {
         "occurred_ms": String(event.occurredAt),
         "cooldown_ms": Self.milliseconds(options.cooldown),
         "lifetime_seconds": String(Keyspace.eventLifetimeSeconds),
+        "release": isRelease ? "release" : "",
       ], isLasting: true)
     guard let refusal = reply.text else {
       throw .unexpected(reply.kind, from: "the script that registers an event")
@@ -36,13 +40,19 @@ extension RecordStage {
     return refusal.isEmpty ? nil : refusal
   }
 
-  /// The event has told nobody, and keeps no later one back.
-  /// - Parameter isOver: it does not come again, unless its record does.
-  package func takeBack(_ event: Event, isOver: Bool) async throws(RecordError) {
+  /// The event has told nobody, and keeps no later one back. Does nothing where a release has
+  /// registered the event and this record is none.
+  /// - Parameters:
+  ///   - isOver: it does not come again, unless its record does.
+  ///   - isRelease: as for `register`.
+  package func takeBack(
+    _ event: Event, isOver: Bool, isRelease: Bool = false
+  ) async throws(RecordError) {
     _ = try await evaluate(
       StreamerScripts.takeBack, keys: [keyspace.streamer(id: event.streamer)],
       arguments: [
         "id": event.id, "kind": Self.kind(of: event), "again": isOver ? "" : "again",
+        "release": isRelease ? "release" : "",
       ])
   }
 
