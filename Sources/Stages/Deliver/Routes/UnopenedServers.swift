@@ -4,7 +4,8 @@
 /// that were open once are remembered and wait for none of these. Times are monotonic nanoseconds.
 package struct UnopenedServers {
   /// Routes of a lane to such servers at most, of `LaneRoutes.mostServers`. They look their names
-  /// up at the same time, and the resolver of a process takes 64 names.
+  /// up at the same time, and all lanes together 64 at most (`NameResolver.ofClients`): an attempt
+  /// beyond these fails, and is made again.
   package static let most = 32
   /// So long is a server left alone that made room.
   static let rest = Evidence.memory
@@ -16,12 +17,15 @@ package struct UnopenedServers {
   private var resting = Remembered()
 
   private struct Remembered {
-    /// The times belong to the last entries.
+    /// When each was inserted last.
     var times: [[UInt8]: UInt64] = [:]
+    /// By these times.
     var order: [[UInt8]] = []
 
     mutating func insert(_ origin: [UInt8], at now: UInt64) {
-      if times.updateValue(now, forKey: origin) == nil { order.append(origin) }
+      remove(origin)
+      times[origin] = now
+      order.append(origin)
       guard order.count > UnopenedServers.mostRemembered else { return }
       times[order.removeFirst()] = nil
     }
