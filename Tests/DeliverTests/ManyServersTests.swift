@@ -241,6 +241,17 @@ private struct ServerAccount: PlatformAccount {
   }
 }
 
+extension ManyServersTests {
+  /// A client's nameserver may be slow, and a resolver looks up a bounded number of names.
+  @Test func namesOfClientsHaveAResolverOfTheirOwn() {
+    var target = RouteTarget(endpoint: Endpoint(host: "push.example", port: 443), tls: nil)
+    #expect(target.transport(connectTimeout: .seconds(1)).names === NameResolver.system)
+    target.refusesAddress = { _ in false }
+    #expect(target.transport(connectTimeout: .seconds(1)).names === NameResolver.ofClients)
+    #expect(NameResolver.ofClients !== NameResolver.system)
+  }
+}
+
 /// Which servers rest, and which are known.
 @Suite struct UnopenedServersTests {
   private let minute = UnopenedServers.rest
@@ -266,5 +277,16 @@ private struct ServerAccount: PlatformAccount {
     }
     let known = origins.filter { servers.hasOpened($0) || servers.rests($0, at: 2) }
     #expect(known == Array(origins.dropFirst()))
+  }
+  /// The one that was seen last is forgotten last, however early it was seen first.
+  @Test(arguments: [true, false])
+  func aServerThatIsSeenAgainIsRememberedForLonger(hasOpened: Bool) {
+    var servers = UnopenedServers()
+    let origins = (0...UnopenedServers.mostRemembered).map { [UInt8]("\($0)".utf8) }
+    for origin in origins.dropLast() + [origins[0], origins[origins.count - 1]] {
+      servers.ended(origin, hasOpened: hasOpened, madeRoom: true, at: 1)
+    }
+    let known = origins.filter { servers.hasOpened($0) || servers.rests($0, at: 2) }
+    #expect(known == origins.filter { $0 != origins[1] })
   }
 }
