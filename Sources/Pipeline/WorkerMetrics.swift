@@ -100,8 +100,8 @@ package enum WorkerMetrics {
   static let tokens = MetricFamily(
     "fanfare_tokens_total", .counter,
     "Device tokens that platforms reported as gone or unusable, by what happened to their "
-      + "bindings. They were removed; kept, because the binding is later or has no time; set aside; or "
-      + "neither removed nor set aside (withheld), because platforms reported too many.",
+      + "bindings. They were removed; kept, because the binding is later or has no time; set "
+      + "aside; or neither removed nor set aside (withheld), because platforms reported too many.",
     labels: ["result"])
   static let tokenNews = MetricFamily(
     "fanfare_token_news_total", .counter,

@@ -204,7 +204,8 @@ import Transport
     #expect(deliver.retry == RetryPolicy(initial: .milliseconds(118), maximum: .seconds(19)))
   }
 
-  /// A proxy looks up names of the hosts that are listed; any others are looked up and checked here.
+  /// A proxy looks up names of the hosts that are listed; any others are looked up and checked
+  /// here.
   @Test(arguments: [
     ("[browsers]", false, true), ("[browsers]", true, false), ("['*']", true, true),
     ("['*']", false, true),

@@ -56,7 +56,8 @@ final class SegmentSettler {
     }
     if settled.findings.failed > 0 {
       lane.log.warning(
-        "what platforms said of tokens is not all written: keys of users or tokens hold something else",
+        "what platforms said of tokens is not all written: keys of users or tokens hold something "
+          + "else",
         .of(segment.event, ["keys": .integer(settled.findings.failed)]))
     }
     lane.spans.settled(run)
