@@ -184,13 +184,14 @@ final class LaneRoutes {
     let bytes = Array(origin)
     guard !servers.unopened.rests(bytes, at: now) else { return turnAway(servers) }
     let text = String(decoding: bytes, as: UTF8.self)
-    guard let target = options.routes[servers.destination],
-      let service = servers.services.service(at: text, target)
-    else { return Self.none }
+    guard let target = options.routes[servers.destination], servers.services.allows(text) else {
+      return Self.none
+    }
     let isKnown = servers.unopened.hasOpened(bytes)
     guard isKnown || mayTry(servers, used, now),
       servers.routes.count < Self.mostServers || removeOldest(servers, used, now)
     else { return turnAway(servers) }
+    guard let service = servers.services.service(at: text, target) else { return Self.none }
     let route = add(servers.destination, service, servers.name, origin: text)
     servers.routes.append(
       Server(origin: bytes, route: route, lastUsedAt: now, isKnown: isKnown))
