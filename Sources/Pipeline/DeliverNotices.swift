@@ -16,6 +16,7 @@ package final class DeliverNotices: Sendable {
   private enum Subject: Hashable {
     case rejection(PushServer, RejectionReason)
     case answer(PushServer, UnknownAnswer)
+    /// Those that are too many to be told apart: a line names the one that came first.
     case others(Destination)
 
     init?(_ notice: DeliverNotice) {
@@ -46,7 +47,7 @@ package final class DeliverNotices: Sendable {
     /// Nanoseconds. No window ends before.
     var nextEnd: UInt64 = 0
 
-    /// Removes those whose window has ended.
+    /// Removes those whose window has ended; what was not logged of them is not said any more.
     mutating func forget(at now: UInt64) {
       guard now >= nextEnd else { return }
       logged = logged.filter { now &- $0.value.since < DeliverNotices.window }
