@@ -228,7 +228,7 @@ private struct ServerAccount: PlatformAccount {
     }
   }
 
-  @Test func aTrialThatCameToNothingMakesRoomAndRests() async throws {
+  @Test func aTrialThatCameToNothingIsEvictedAndRests() async throws {
     let names = (0...UnopenedServers.most).map { "invented\($0)" }
     try await onLoop { _, loop in
       let bed = try bed(loop, sandbox: .refused, invented: names)
@@ -265,15 +265,15 @@ extension ManyServersTests {
 @Suite struct UnopenedServersTests {
   private let minute = UnopenedServers.rest
 
-  @Test func aServerThatMadeRoomRests() {
+  @Test func aServerThatWasEvictedRests() {
     var servers = UnopenedServers()
     #expect(!servers.rests([1], at: 0))
-    servers.ended([1], hasOpened: false, madeRoom: false, at: 5)
+    servers.ended([1], hasOpened: false, wasEvicted: false, at: 5)
     #expect(!servers.rests([1], at: 5))
-    servers.ended([1], hasOpened: false, madeRoom: true, at: 10)
+    servers.ended([1], hasOpened: false, wasEvicted: true, at: 10)
     #expect(servers.rests([1], at: 9 + minute) && !servers.rests([1], at: 10 + minute))
     #expect(!servers.rests([2], at: 10) && !servers.hasOpened([1]))
-    servers.ended([1], hasOpened: true, madeRoom: true, at: 20)
+    servers.ended([1], hasOpened: true, wasEvicted: true, at: 20)
     #expect(servers.hasOpened([1]) && !servers.rests([1], at: 20))
   }
 
@@ -282,7 +282,7 @@ extension ManyServersTests {
     var servers = UnopenedServers()
     let origins = (0...UnopenedServers.mostRemembered).map { [UInt8]("\($0)".utf8) }
     for origin in origins {
-      servers.ended(origin, hasOpened: hasOpened, madeRoom: true, at: 1)
+      servers.ended(origin, hasOpened: hasOpened, wasEvicted: true, at: 1)
     }
     let known = origins.filter { servers.hasOpened($0) || servers.rests($0, at: 2) }
     #expect(known == Array(origins.dropFirst()))
@@ -293,7 +293,7 @@ extension ManyServersTests {
     var servers = UnopenedServers()
     let origins = (0...UnopenedServers.mostRemembered).map { [UInt8]("\($0)".utf8) }
     for origin in origins.dropLast() + [origins[0], origins[origins.count - 1]] {
-      servers.ended(origin, hasOpened: hasOpened, madeRoom: true, at: 1)
+      servers.ended(origin, hasOpened: hasOpened, wasEvicted: true, at: 1)
     }
     let known = origins.filter { servers.hasOpened($0) || servers.rests($0, at: 2) }
     #expect(known == origins.filter { $0 != origins[1] })

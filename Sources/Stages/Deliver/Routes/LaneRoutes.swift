@@ -205,7 +205,7 @@ final class LaneRoutes {
   }
 
   /// Whether a server may be tried that no connection has been open to. One whose trial came to
-  /// nothing makes room.
+  /// nothing is evicted for it.
   private func mayTry(_ servers: Servers, _ used: [UInt16], _ now: UInt64) -> Bool {
     servers.routes.count { $0.isOnTrial } < UnopenedServers.most
       || removeOldest(servers, used, now) { $0.isOnTrial && $0.route.cannotConnect }
@@ -223,7 +223,7 @@ final class LaneRoutes {
           continue
         }
         guard now &- servers.routes[index].lastUsedAt > Evidence.memory else { continue }
-        remove(index, servers, madeRoom: false, now)
+        remove(index, servers, wasEvicted: false, now)
       }
     }
   }
@@ -244,15 +244,15 @@ final class LaneRoutes {
         servers.routes[$0].lastUsedAt < servers.routes[$1].lastUsedAt
       })
     else { return false }
-    remove(oldest, servers, madeRoom: true, now)
+    remove(oldest, servers, wasEvicted: true, now)
     return true
   }
 
-  private func remove(_ index: Int, _ servers: Servers, madeRoom: Bool, _ now: UInt64) {
+  private func remove(_ index: Int, _ servers: Servers, wasEvicted: Bool, _ now: UInt64) {
     let server = servers.routes.remove(at: index)
     let route = server.route
     servers.unopened.ended(
-      server.origin, hasOpened: server.isKnown || route.hasOpened, madeRoom: madeRoom, at: now)
+      server.origin, hasOpened: server.isKnown || route.hasOpened, wasEvicted: wasEvicted, at: now)
     all.removeAll { $0 === route }
     byNumber[route.number] = nil
     route.stop()
