@@ -16,6 +16,7 @@ package final class DeliverLog: Sendable {
   private enum Subject: Hashable {
     case rejection(PushServer, RejectionReason)
     case answer(PushServer, UnknownAnswer)
+    /// Those that are too many to be told apart: a line names the one that came first.
     case others(Destination)
 
     init?(_ notice: DeliverNotice) {
@@ -41,9 +42,22 @@ package final class DeliverLog: Sendable {
     var unlogged = 0
   }
 
+  private struct Table {
+    var logged: [Subject: Logged] = [:]
+    /// Nanoseconds. No window ends before.
+    var nextEnd: UInt64 = 0
+
+    /// Removes those whose window has ended; what was not logged of them is not said any more.
+    mutating func forget(at now: UInt64) {
+      guard now >= nextEnd else { return }
+      logged = logged.filter { now &- $0.value.since < DeliverLog.window }
+      nextEnd = (logged.values.map(\.since).min() ?? now) &+ DeliverLog.window
+    }
+  }
+
   private let log: Log
   private let monotonic: @Sendable () -> UInt64
-  private let logged = ThreadLock<[Subject: Logged]>([:])
+  private let table = ThreadLock(Table())
 
   /// - Parameter monotonic: nanoseconds of a clock that nobody sets.
   package init(_ log: Log, monotonic: @escaping @Sendable () -> UInt64) {
@@ -59,16 +73,16 @@ package final class DeliverLog: Sendable {
 
   /// How often the same was not logged before; nil: it is not logged now either.
   private func begin(_ subject: Subject, at now: UInt64) -> Int? {
-    logged.withLock { logged in
+    table.withLock { table in
       var subject = subject
-      if logged[subject] == nil, logged.count >= Self.mostSubjects {
-        logged = logged.filter { now &- $0.value.since < Self.window }
-        if logged.count >= Self.mostSubjects { subject = subject.others }
+      if table.logged[subject] == nil, table.logged.count >= Self.mostSubjects {
+        table.forget(at: now)
+        if table.logged.count >= Self.mostSubjects { subject = subject.others }
       }
-      guard let last = logged[subject], now &- last.since < Self.window else {
-        return logged.updateValue(Logged(since: now), forKey: subject)?.unlogged ?? 0
+      guard let last = table.logged[subject], now &- last.since < Self.window else {
+        return table.logged.updateValue(Logged(since: now), forKey: subject)?.unlogged ?? 0
       }
-      logged[subject]?.unlogged += 1
+      table.logged[subject]?.unlogged += 1
       return nil
     }
   }

@@ -17,9 +17,12 @@ import Testing
       try #require(typed.contains(line))
       typed = typed.replacing(line, with: "")
     }
+    var ports: [ReservedPort] = []
     for port in ["6390", "9192", "2197", "8480"] where typed.contains(port) {
-      typed = typed.replacing(port, with: "\(try LocalPort.findFree())")
+      ports.append(try ReservedPort())
+      typed = typed.replacing(port, with: "\(ports[ports.count - 1].number)")
     }
+    defer { withExtendedLifetime(ports) {} }
     return try ChildProcess.run([
       "env", "-u", "FANFARE_CONFIG", "TMPDIR=\(directory.path)", "NO_COLOR=1",
       "timeout", "--kill-after=10", "240", "bash", "-c",

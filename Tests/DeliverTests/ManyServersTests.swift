@@ -2,6 +2,7 @@ import EventLoop
 import HTTP2
 import Model
 import Testing
+import Threads
 import Transport
 
 @testable import APNs
@@ -12,12 +13,17 @@ private struct Servers: PushServices {
   let platform = Platform.webpush.name
   let ports: [String: Int]
   let account: ServerAccount
+  /// Calls of `service`.
+  let made: ThreadLock<Int>
 
   func origin(in token: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     token.firstIndex(of: UInt8(ascii: "/")).map { UnsafeRawBufferPointer(rebasing: token[..<$0]) }
   }
 
+  func allows(_ origin: String) -> Bool { ports[origin] != nil }
+
   func service(at origin: String, _ target: RouteTarget) -> PushService? {
+    made.withLock { $0 += 1 }
     guard let port = ports[origin] else { return nil }
     var target = target
     target.endpoint = Endpoint(host: "127.0.0.1", port: port)
@@ -59,7 +65,7 @@ private struct ServerAccount: PlatformAccount {
 
   private func bed(
     _ loop: EventLoop, sandbox: DeliverBed.Sandbox = .served, more: [String] = [],
-    invented: [String] = [], streams: Int = 100
+    invented: [String] = [], streams: Int = 100, made: ThreadLock<Int> = ThreadLock(0)
   ) throws -> DeliverBed {
     let bed = try DeliverBed(loop, sandbox: sandbox) {
       $0.routes[.webpush] = $0.routes[.production]
@@ -75,7 +81,7 @@ private struct ServerAccount: PlatformAccount {
         Servers(
           ports: ["one": bed.server.port, "two": bed.sandbox.lastPort]
             .merging(others) { known, _ in known },
-          account: ServerAccount(apple: APNsCredentials.key(bed.tokens)))))
+          account: ServerAccount(apple: APNsCredentials.key(bed.tokens)), made: made)))
     return bed
   }
 
@@ -195,11 +201,13 @@ private struct ServerAccount: PlatformAccount {
   }
 
   /// Whoever subscribes may invent servers. A few of them are tried at a time; the others' pushes
-  /// leave their segment, and a server that was open before waits for none of them.
+  /// leave their segment, nothing is kept of those servers, and one that was open before waits for
+  /// none of them.
   @Test func inventedServersAreTriedAFewAtATime() async throws {
     let names = (0...UnopenedServers.most).map { "invented\($0)" }
     try await onLoop { _, loop in
-      let bed = try bed(loop, sandbox: .refused, invented: names)
+      let made = ThreadLock(0)
+      let bed = try bed(loop, sandbox: .refused, invented: names, made: made)
       defer { bed.stop() }
       let routes = bed.stage.routes
       await bed.stage.admit(bed.batch(devices("one/a"), bed.tally))
@@ -211,6 +219,7 @@ private struct ServerAccount: PlatformAccount {
       await bed.stage.admit(bed.batch(names.map { (.webpush, $0 + "/a") }, invented))
       #expect(routes.all.count == UnopenedServers.most && invented.stragglers.count == 1)
       #expect(invented.rejected.reduce(0, +) == 0 && invented.verdicts.isEmpty)
+      #expect(made.withLock { $0 } == 1 + UnopenedServers.most)
       let figures = bed.stage.figures[Platform.webpush.name]
       #expect(figures?.serversOnTrial == UnopenedServers.most && figures?.turnedAway == 1)
       await bed.stage.admit(bed.batch(devices("one/b"), bed.tally))
@@ -219,7 +228,7 @@ private struct ServerAccount: PlatformAccount {
     }
   }
 
-  @Test func aTrialThatCameToNothingMakesRoomAndRests() async throws {
+  @Test func aTrialThatCameToNothingIsEvictedAndRests() async throws {
     let names = (0...UnopenedServers.most).map { "invented\($0)" }
     try await onLoop { _, loop in
       let bed = try bed(loop, sandbox: .refused, invented: names)
@@ -241,19 +250,30 @@ private struct ServerAccount: PlatformAccount {
   }
 }
 
+extension ManyServersTests {
+  /// A client's nameserver may be slow, and a resolver looks up a bounded number of names.
+  @Test func namesOfClientsHaveAResolverOfTheirOwn() {
+    var target = RouteTarget(endpoint: Endpoint(host: "push.example", port: 443), tls: nil)
+    #expect(target.transport(connectTimeout: .seconds(1)).names === NameResolver.system)
+    target.refusesAddress = { _ in false }
+    #expect(target.transport(connectTimeout: .seconds(1)).names === NameResolver.ofClients)
+    #expect(NameResolver.ofClients !== NameResolver.system)
+  }
+}
+
 /// Which servers rest, and which are known.
 @Suite struct UnopenedServersTests {
   private let minute = UnopenedServers.rest
 
-  @Test func aServerThatMadeRoomRests() {
+  @Test func aServerThatWasEvictedRests() {
     var servers = UnopenedServers()
     #expect(!servers.rests([1], at: 0))
-    servers.ended([1], hasOpened: false, madeRoom: false, at: 5)
+    servers.ended([1], hasOpened: false, wasEvicted: false, at: 5)
     #expect(!servers.rests([1], at: 5))
-    servers.ended([1], hasOpened: false, madeRoom: true, at: 10)
+    servers.ended([1], hasOpened: false, wasEvicted: true, at: 10)
     #expect(servers.rests([1], at: 9 + minute) && !servers.rests([1], at: 10 + minute))
     #expect(!servers.rests([2], at: 10) && !servers.hasOpened([1]))
-    servers.ended([1], hasOpened: true, madeRoom: true, at: 20)
+    servers.ended([1], hasOpened: true, wasEvicted: true, at: 20)
     #expect(servers.hasOpened([1]) && !servers.rests([1], at: 20))
   }
 
@@ -262,9 +282,20 @@ private struct ServerAccount: PlatformAccount {
     var servers = UnopenedServers()
     let origins = (0...UnopenedServers.mostRemembered).map { [UInt8]("\($0)".utf8) }
     for origin in origins {
-      servers.ended(origin, hasOpened: hasOpened, madeRoom: true, at: 1)
+      servers.ended(origin, hasOpened: hasOpened, wasEvicted: true, at: 1)
     }
     let known = origins.filter { servers.hasOpened($0) || servers.rests($0, at: 2) }
     #expect(known == Array(origins.dropFirst()))
+  }
+  /// The one that was seen last is forgotten last, however early it was seen first.
+  @Test(arguments: [true, false])
+  func aServerThatIsSeenAgainIsRememberedForLonger(hasOpened: Bool) {
+    var servers = UnopenedServers()
+    let origins = (0...UnopenedServers.mostRemembered).map { [UInt8]("\($0)".utf8) }
+    for origin in origins.dropLast() + [origins[0], origins[origins.count - 1]] {
+      servers.ended(origin, hasOpened: hasOpened, wasEvicted: true, at: 1)
+    }
+    let known = origins.filter { servers.hasOpened($0) || servers.rests($0, at: 2) }
+    #expect(known == origins.filter { $0 != origins[1] })
   }
 }

@@ -118,6 +118,18 @@ import Transport
     #expect(unlogged(from: 0).count == most + 1)
   }
 
+  @Test func aFullTableMakesRoomWhenWindowsEnd() {
+    for number in 0..<(DeliverLog.mostSubjects + 2) {
+      notices.report(.configurationRejected(server("s\(number).example"), reason: .other))
+    }
+    let before = sink.lines.count
+    clock.now.withLock { $0 += DeliverLog.window }
+    for host in ["a.example", "b.example"] {
+      notices.report(.configurationRejected(server(host), reason: .other))
+    }
+    #expect(unlogged(from: before) == ["0", "0"])
+  }
+
   @Test func otherNoticesAreLoggedEachTime() {
     for _ in 0..<3 { notices.report(.unanswered(server("a.example"), pushes: 1)) }
     #expect(sink.lines.count == 3)

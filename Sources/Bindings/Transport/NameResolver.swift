@@ -10,6 +10,9 @@ import Threads
 package final class NameResolver: Sendable {
   /// The system's: /etc/hosts and the nameservers of /etc/resolv.conf.
   package static let system = NameResolver { Resolver.lookUp($0) }
+  /// The same for names that clients give, whose nameservers may be as slow as they like: no name
+  /// of the configuration is refused for the threads that wait for them.
+  package static let ofClients = NameResolver { Resolver.lookUp($0) }
 
   package typealias Answer = Result<[SocketAddress], TransportError>
 
@@ -19,7 +22,7 @@ package final class NameResolver: Sendable {
   /// A late answer is given for so long at most.
   static let keptFor: UInt64 = 60_000_000_000
   /// Names that are looked up or kept at a time, each with a thread while it is looked up: a
-  /// configuration names some ten hosts.
+  /// configuration names some ten hosts. Further ones fail at once.
   static let maximumNames = 64
 
   private struct Waiter {

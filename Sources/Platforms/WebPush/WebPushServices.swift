@@ -48,8 +48,15 @@ package final class WebPushServices: PushServices {
   }
 
   /// The endpoint was checked when it was bound, perhaps by other rules: it is checked again.
+  package func allows(_ origin: String) -> Bool { endpoint(at: origin) != nil }
+
+  private func endpoint(at origin: String) -> PushEndpoint? {
+    try? PushEndpoint("https://\(origin)/", rules: rules)
+  }
+
+  /// Each call keeps an account, and may remove that of another origin.
   package func service(at origin: String, _ target: RouteTarget) -> PushService? {
-    guard let endpoint = try? PushEndpoint("https://\(origin)/", rules: rules) else { return nil }
+    guard let endpoint = endpoint(at: origin) else { return nil }
     var target = target
     target.endpoint = Endpoint(host: endpoint.host, port: endpoint.port)
     return PushService(target: target, account: account(endpoint))

@@ -112,8 +112,8 @@ package enum DeliverNotice: Sendable, Equatable {
   /// Pushes were taken for accepted for want of an answer, before the server said that it had
   /// refused them, or thrown them away.
   case refusedLate(Endpoint, pushes: Int)
-  /// The server says that what we send is wrong; the push is rejected and the next ones will be
-  /// too.
+  /// The server says that what we send is wrong. The push is rejected, and so will be the next
+  /// ones, unless the endpoint of a client's is at fault.
   case configurationRejected(PushServer, reason: RejectionReason)
   /// The server says something that its platform does not document: the first time that it does.
   case unknownAnswer(PushServer, UnknownAnswer)

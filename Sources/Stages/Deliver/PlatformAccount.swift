@@ -60,7 +60,10 @@ package protocol PushServices: Sendable {
   /// The part of a token that names its server; nil for a token that names none. It is asked of
   /// each push, so it allocates nothing.
   func origin(in token: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?
-  /// What a route to a server works with; nil for one that nothing may be sent to.
+  /// Whether anything may be sent to a server.
+  func allows(_ origin: String) -> Bool
+  /// What a route to a server works with; nil for one that nothing may be sent to. It is asked for
+  /// each route that is made.
   /// - Parameter target: what is common to all of them.
   func service(at origin: String, _ target: RouteTarget) -> PushService?
 }

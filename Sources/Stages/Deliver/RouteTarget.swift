@@ -34,8 +34,8 @@ package struct RouteTarget: Sendable {
   /// server chooses. A connection has one push in flight then, and there are
   /// `Connections.most` of them under load.
   package var mayUseHTTP1 = false
-  /// Whether an address of the server's must not be connected to: `TransportOptions` says when that
-  /// is asked.
+  /// Whether an address of the server's must not be connected to, since its name comes from a
+  /// client: `TransportOptions` says when that is asked. Such names have a resolver of their own.
   package var refusesAddress: (@Sendable (_ address: [UInt8]) -> Bool)?
 
   package init(
@@ -61,6 +61,7 @@ package struct RouteTarget: Sendable {
     options.connectTo = connectTo
     options.network = network
     options.refusesAddress = refusesAddress
+    if refusesAddress != nil { options.names = .ofClients }
     return options
   }
 }

@@ -1,8 +1,8 @@
 import MemoryRedis
 import Record
 
-/// What the hash of an event says, compared with the push services' ledgers number by number. Where something
-/// went wrong that lets a push be sent again, numbers may differ by what that excuses.
+/// What the hash of an event says, compared with the push services' ledgers number by number. Where
+/// something went wrong that lets a push be sent again, numbers may differ by what that excuses.
 extension Oracle {
   func checkBooks(_ index: Int, _ event: EventTruth, _ status: FanOutStatus) {
     if status.waiting != 0, status.state == .done {

@@ -184,13 +184,14 @@ final class LaneRoutes {
     let bytes = Array(origin)
     guard !servers.unopened.rests(bytes, at: now) else { return turnAway(servers) }
     let text = String(decoding: bytes, as: UTF8.self)
-    guard let target = options.routes[servers.destination],
-      let service = servers.services.service(at: text, target)
-    else { return Self.none }
+    guard let target = options.routes[servers.destination], servers.services.allows(text) else {
+      return Self.none
+    }
     let isKnown = servers.unopened.hasOpened(bytes)
     guard isKnown || mayTry(servers, used, now),
       servers.routes.count < Self.mostServers || removeOldest(servers, used, now)
     else { return turnAway(servers) }
+    guard let service = servers.services.service(at: text, target) else { return Self.none }
     let route = add(servers.destination, service, servers.name, origin: text)
     servers.routes.append(
       Server(origin: bytes, route: route, lastUsedAt: now, isKnown: isKnown))
@@ -204,7 +205,7 @@ final class LaneRoutes {
   }
 
   /// Whether a server may be tried that no connection has been open to. One whose trial came to
-  /// nothing makes room.
+  /// nothing is evicted for it.
   private func mayTry(_ servers: Servers, _ used: [UInt16], _ now: UInt64) -> Bool {
     servers.routes.count { $0.isOnTrial } < UnopenedServers.most
       || removeOldest(servers, used, now) { $0.isOnTrial && $0.route.cannotConnect }
@@ -222,7 +223,7 @@ final class LaneRoutes {
           continue
         }
         guard now &- servers.routes[index].lastUsedAt > Evidence.memory else { continue }
-        remove(index, servers, madeRoom: false, now)
+        remove(index, servers, wasEvicted: false, now)
       }
     }
   }
@@ -243,15 +244,15 @@ final class LaneRoutes {
         servers.routes[$0].lastUsedAt < servers.routes[$1].lastUsedAt
       })
     else { return false }
-    remove(oldest, servers, madeRoom: true, now)
+    remove(oldest, servers, wasEvicted: true, now)
     return true
   }
 
-  private func remove(_ index: Int, _ servers: Servers, madeRoom: Bool, _ now: UInt64) {
+  private func remove(_ index: Int, _ servers: Servers, wasEvicted: Bool, _ now: UInt64) {
     let server = servers.routes.remove(at: index)
     let route = server.route
     servers.unopened.ended(
-      server.origin, hasOpened: server.isKnown || route.hasOpened, madeRoom: madeRoom, at: now)
+      server.origin, hasOpened: server.isKnown || route.hasOpened, wasEvicted: wasEvicted, at: now)
     all.removeAll { $0 === route }
     byNumber[route.number] = nil
     route.stop()

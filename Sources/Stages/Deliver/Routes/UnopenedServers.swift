@@ -1,12 +1,13 @@
 /// Which servers may be tried that no connection has been open to yet: a pure machine. Clients name
 /// servers, and may invent any number of names: each costs a route, look-ups and connections that
-/// come to nothing. A few are tried at a time, and one that makes room for another rests. Servers
+/// come to nothing. A few are tried at a time, and one that is evicted for another rests. Servers
 /// that were open once are remembered and wait for none of these. Times are monotonic nanoseconds.
 package struct UnopenedServers {
   /// Routes of a lane to such servers at most, of `LaneRoutes.mostServers`. They look their names
-  /// up at the same time, and the resolver of a process takes 64 names.
+  /// up at the same time, and all lanes together 64 at most (`NameResolver.ofClients`): an attempt
+  /// beyond these fails, and is made again.
   package static let most = 32
-  /// So long is a server left alone that made room.
+  /// So long is a server left alone that was evicted.
   static let rest = Evidence.memory
   /// Servers of each kind that are remembered, at some 100 bytes each.
   static let mostRemembered = 1024
@@ -16,12 +17,15 @@ package struct UnopenedServers {
   private var resting = Remembered()
 
   private struct Remembered {
-    /// The times belong to the last entries.
+    /// When each was inserted last.
     var times: [[UInt8]: UInt64] = [:]
+    /// By these times.
     var order: [[UInt8]] = []
 
     mutating func insert(_ origin: [UInt8], at now: UInt64) {
-      if times.updateValue(now, forKey: origin) == nil { order.append(origin) }
+      remove(origin)
+      times[origin] = now
+      order.append(origin)
       guard order.count > UnopenedServers.mostRemembered else { return }
       times[order.removeFirst()] = nil
     }
@@ -35,7 +39,7 @@ package struct UnopenedServers {
   /// A connection has been open before.
   func hasOpened(_ origin: [UInt8]) -> Bool { opened.times[origin] != nil }
 
-  /// It made room for another less than `rest` ago.
+  /// It was evicted less than `rest` ago.
   func rests(_ origin: [UInt8], at now: UInt64) -> Bool {
     resting.times[origin].map { now &- $0 < Self.rest } ?? false
   }
@@ -43,12 +47,12 @@ package struct UnopenedServers {
   /// A route has ended.
   /// - Parameters:
   ///   - hasOpened: one of its connections, or of those of a former route, was open.
-  ///   - madeRoom: it would have stayed if there were no others.
-  mutating func ended(_ origin: [UInt8], hasOpened: Bool, madeRoom: Bool, at now: UInt64) {
+  ///   - wasEvicted: for another; it would have stayed otherwise.
+  mutating func ended(_ origin: [UInt8], hasOpened: Bool, wasEvicted: Bool, at now: UInt64) {
     if hasOpened {
       opened.insert(origin, at: now)
       resting.remove(origin)
-    } else if madeRoom {
+    } else if wasEvicted {
       resting.insert(origin, at: now)
     }
   }
