@@ -4,7 +4,8 @@ import Model
 /// record (or its `send_at`) to the last outcome, and in it those of plans, segments, and the first
 /// push. Their ids are hashes of what they are about, so that workers agree on parents without a
 /// word, and a span that is made twice is the same. Names are `{operation} {destination}`
-/// (OpenTelemetry, "Semantic conventions for messaging spans"; in development when this was written).
+/// (OpenTelemetry, "Semantic conventions for messaging spans"; in development when this was
+/// written).
 package struct FanOutSpans {
   /// Texts of others that a span may carry.
   private static let maximumTextBytes = 256

@@ -18,9 +18,12 @@ import Testing
       typed = typed.replacing(line, with: "")
     }
     var ports: [ReservedPort] = []
-    for port in ["6390", "9192", "2197", "8480"] where typed.contains(port) {
+    for port in ["6390", "9192", "2197", "8480"] {
+      // The whole number: those that were put in may hold its digits.
+      let pattern = try Regex("\\b\(port)\\b")
+      guard typed.contains(pattern) else { continue }
       ports.append(try ReservedPort())
-      typed = typed.replacing(port, with: "\(ports[ports.count - 1].number)")
+      typed = typed.replacing(pattern, with: "\(ports[ports.count - 1].number)")
     }
     defer { withExtendedLifetime(ports) {} }
     return try ChildProcess.run([
