@@ -1,6 +1,10 @@
 /// Observes the outcomes of a segment's pushes as they are counted. Most segments have none: then
 /// an outcome costs one branch.
 package protocol OutcomeObserver: AnyObject {
+  /// Whether it takes an outcome now. One that only samples says no most of the time: then an
+  /// outcome costs a call.
+  var isListening: Bool { get }
+
   func settled(_ push: SettledPush)
 }
 
@@ -20,6 +24,8 @@ package struct SettledPush {
 }
 
 extension OutcomeObserver {
+  package var isListening: Bool { true }
+
   /// Pushes that a rule kept, before they were any.
   package func suppressed(by rule: SuppressionRule, topic: String) {
     settled(

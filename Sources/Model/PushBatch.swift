@@ -107,7 +107,9 @@ package final class PushBatch {
     takeOut(index)
     let outcome = tally.known(outcome)
     tally.count(outcome)
-    if let observer = tally.observer { report(index, outcome, sentAt: sentAt, to: observer) }
+    if let observer = tally.observer, observer.isListening {
+      report(index, outcome, sentAt: sentAt, to: observer)
+    }
     if outcome == .accepted {
       let destination = state.pointee.entries[index].destination
       if destination != .production { tally.wasAccepted(at: destination) }

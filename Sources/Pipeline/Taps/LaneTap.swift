@@ -87,9 +87,12 @@ final class LaneTap {
     return filters.isEmpty ? nil : SegmentTap(self, event, filters)
   }
 
+  /// Whether the budget may have a sample.
+  fileprivate var isOpen: Bool { loop.now >= closedUntil }
+
   fileprivate func take(_ push: SettledPush, of event: Event, _ filters: [TapFilter]) {
     let now = loop.now
-    guard now >= closedUntil, let order else { return }
+    guard isOpen, let order else { return }
     let platform = push.destination?.platform.name
     guard filters.contains(where: { $0.takes(push.outcome, platform: platform) }) else { return }
     if let wait = order.budget.take(at: now) {
@@ -137,6 +140,8 @@ private final class SegmentTap: OutcomeObserver {
     self.event = event
     self.filters = filters
   }
+
+  var isListening: Bool { tap.isOpen }
 
   func settled(_ push: SettledPush) { tap.take(push, of: event, filters) }
 }
