@@ -5,6 +5,7 @@ import Record
 import Settings
 import Spans
 import Telemetry
+import Threads
 import Versions
 
 extension Assembly {
@@ -29,6 +30,7 @@ extension Assembly {
       processUsage: { ProcessUsage.own() }, processStartTime: ProcessUsage.ownStartTime)
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.lookAtCredentials = { files.look() }
+    options.credentialAges = { files.ages }
     options.credentialsExpireAt = { files.expiresAt }
     options.unfitCredentials = { files.unfitCount }
     options.lookAtTemplates = { templates.look(isSettled: $0) }
@@ -153,13 +155,20 @@ extension Assembly {
 
 /// The files of all credentials that are configured: those of `apns.apps`, those of all other apps
 /// at Apple, those of the projects of Firebase, and those for browsers.
-package struct AppCredentialFiles: Sendable {
+package final class AppCredentialFiles: Sendable {
   private let all: [(name: String?, files: any CredentialFiles)]
   private let fcm: [FCMCredentialFiles]
   private let webpush: WebPushKeyFiles?
   package let credentials: AppCredentials
+  private let clock: @Sendable () -> Int64
+  /// In the order of `names`: since when each is used.
+  private let since: ThreadLock<[Int64]>
 
-  package init(_ settings: Settings) throws(SettingsError) {
+  /// - Parameter clock: ms since 1970.
+  package init(
+    _ settings: Settings, clock: @escaping @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
+  ) throws(SettingsError) {
+    self.clock = clock
     fcm = try FCMCredentialFiles.all(settings)
     webpush = try WebPushKeyFiles(settings)
     let groups = CredentialGroup.all(settings)
@@ -175,6 +184,8 @@ package struct AppCredentialFiles: Sendable {
       others: groups.firstIndex(where: \.isOfOthers))
     let phones = fcm.isEmpty ? apple : apple.adding(Self.android(fcm))
     credentials = webpush.map { phones.adding(AppCredentials($0.services)) } ?? phones
+    let count = all.count + fcm.count + (webpush == nil ? 0 : 1)
+    since = ThreadLock(Array(repeating: clock(), count: count))
   }
 
   private static func android(_ fcm: [FCMCredentialFiles]) -> AppCredentials {
@@ -189,12 +200,29 @@ package struct AppCredentialFiles: Sendable {
 
   /// Uses what is there now, if it can be used. Says each change once.
   package func look() -> [PlatformCredentialChange] {
-    let apple = all.compactMap { name, files in files.look().map { $0.of(name) } }
-    let android = fcm.compactMap { $0.look() }
-    let browsers = [webpush?.look()].compactMap(\.self)
-    return apple.map { PlatformCredentialChange(.apns, $0) }
-      + android.map { PlatformCredentialChange(.fcm, $0) }
-      + browsers.map { PlatformCredentialChange(.webpush, $0) }
+    let changes =
+      all.map { name, files in (Platform.apns, files.look()?.of(name)) }
+      + fcm.map { (Platform.fcm, $0.look()) } + (webpush.map { [(.webpush, $0.look())] } ?? [])
+    for (index, change) in changes.enumerated() {
+      guard case .replaced? = change.1 else { continue }
+      since.withLock { $0[index] = clock() }
+    }
+    return changes.compactMap { platform, change in
+      change.map { PlatformCredentialChange(platform, $0) }
+    }
+  }
+
+  /// Of all that are in use.
+  package var ages: [CredentialAge] {
+    zip(names, since.withLock { $0 }).map { CredentialAge(name: $0, since: $1) }
+  }
+
+  private var names: [String] {
+    func name(_ platform: Platform, _ owner: String?) -> String {
+      owner.map { "\(platform.name) \($0)" } ?? platform.name
+    }
+    return all.map { name(.apns, $0.name) } + fcm.map { name(.fcm, $0.name) }
+      + (webpush == nil ? [] : [name(.webpush, nil)])
   }
 
   /// Of those that cannot be used as they were found last.

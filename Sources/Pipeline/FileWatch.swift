@@ -207,6 +207,19 @@ package struct PlatformCredentialChange: Sendable, Equatable {
   }
 }
 
+/// Credentials in use, and since when.
+package struct CredentialAge: Sendable, Equatable {
+  /// The platform, and whose they are where there are others.
+  package let name: String
+  /// Ms since 1970: the start of the worker, or when they took the place of others.
+  package let since: Int64
+
+  package init(name: String, since: Int64) {
+    self.name = name
+    self.since = since
+  }
+}
+
 /// The changes in the files of credentials.
 package enum CredentialChange: Sendable, Equatable {
   /// It is used from now on. Described in words.

@@ -97,6 +97,7 @@ package struct PipelineOptions: Sendable {
   package var credentials: AppCredentials
   /// Looks whether the files of the credentials have changed, and uses what they are now.
   package var lookAtCredentials: @Sendable () -> [PlatformCredentialChange] = { [] }
+  package var credentialAges: @Sendable () -> [CredentialAge] = { [] }
   /// Seconds since 1970, of those that end first; nil when none do.
   package var credentialsExpireAt: @Sendable () -> Int64? = { nil }
   /// How many of those files cannot be used as they are now; those before are used on.

@@ -34,6 +34,7 @@ struct WorkerFigures: Sendable {
   let log: LogStatistics
   /// Files of credentials that cannot be used as they are on disk now.
   var unfitCredentials = 0
+  var credentialAges: [CredentialAge] = []
   var templateReloads = ReloadFigures()
   /// Events that the worker has segments of.
   private(set) var fanOuts: Set<String> = []
@@ -93,7 +94,8 @@ struct WorkerFigures: Sendable {
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
       skipped: await pump.skipped,
       lastPoll: await pump.lastPoll, log: options.log.statistics,
-      unfitCredentials: options.unfitCredentials(), templateReloads: options.templateReloads(),
+      unfitCredentials: options.unfitCredentials(), credentialAges: options.credentialAges(),
+      templateReloads: options.templateReloads(),
       waitsFor: await pump.waitsFor)
     figures.note(expiry: options.credentialsExpireAt(), now: options.wallClock())
     for lane in lanes { figures.add(await lane.figures()) }

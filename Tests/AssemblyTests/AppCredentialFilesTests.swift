@@ -6,6 +6,7 @@ import Processes
 import Settings
 import TLS
 import Testing
+import Threads
 
 /// Apps with credentials of their own, from their files.
 @Suite struct AppCredentialFilesTests {
@@ -68,6 +69,24 @@ import Testing
     }
     #expect(why.hasPrefix("a.b: ") && what.hasPrefix("c.d: certificate for c.d, until 20"))
     #expect(changes.map(\.platform) == [.apns, .apns] && files.expiresAt != nil)
+  }
+
+  /// From the start on, or from when they took the place of others; a broken file changes nothing.
+  @Test func eachHasAnAge() throws {
+    let now = ThreadLock<Int64>(1_000)
+    let files = try AppCredentialFiles(settings(first, ["a.b": second])) { now.withLock { $0 } }
+    let file = "AuthKey_SECONDKEY2.p8"
+    now.withLock { $0 = 2_000 }
+    try directory.write("broken", to: file)
+    #expect(files.look().count == 1)
+    #expect(files.ages.map(\.since) == [1_000, 1_000])
+    try directory.write(ES256Key.generate().privateKeyPEM, to: file)
+    #expect(files.look().count == 1)
+    #expect(
+      files.ages == [
+        CredentialAge(name: "apns a.b", since: 2_000),
+        CredentialAge(name: "apns other apps", since: 1_000),
+      ])
   }
 
   @Test func whatIsWrongIsCalledByItsSetting() throws {

@@ -100,6 +100,27 @@ import Testing
     }
   }
 
+  /// Of two workers the oldest counts. A text that is none of ours is passed over.
+  @Test func credentialsHaveAges() async throws {
+    try await DashboardHarness.run { harness in
+      #expect(try await harness.look(at: .health)["credentials"] == .null)
+      for (worker, seconds) in [("w1", 70), ("w2", 90)] {
+        let since = harness.now - Int64(seconds) * 1_000
+        try await harness.write(
+          ["HSET", "ff:workers", worker, String(harness.now)],
+          [
+            "HSET", "ff:worker:\(worker)", "credentials",
+            "fcm \(since); apns a.b \(since + 10_000); junk", "stream_limit", "500",
+          ])
+      }
+      let health = try await harness.look(at: .health)
+      let ages = health.rows("credentials")
+      #expect(ages.map { $0.text("name") } == ["apns a.b", "fcm"])
+      #expect(ages.map { $0.number("age_seconds") } == [80, 90])
+      #expect(health["totals"]?.object?["stream_limit"] == .integer(1_000))
+    }
+  }
+
   /// Of a Redis that is full, and of what this process reads itself.
   @Test func otherAlertsHaveRunbooksThatExist() async throws {
     let broken = TemplateSample(name: "raid", texts: [], trouble: "raid.yaml:3:1: no such field")

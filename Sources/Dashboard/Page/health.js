@@ -106,7 +106,7 @@ export const health = {
           : unknown("no worker has written to Redis")],
         ["Unread records (lag)", isNumber(totals.lag) ? number(totals.lag)
           : unknown("no worker knows it")],
-        ["Streams in use", number(totals.streams)],
+        ["Streams in use", `${number(totals.streams)} of ${number(totals.stream_limit)}`],
         ["Connections", number(totals.connections)],
         ["Redis memory used", isNumber(data.redis_memory)
           ? `${number(data.redis_memory)} %` : null],
@@ -123,8 +123,8 @@ export const health = {
         : h("p", { class: "quiet" }, "Nothing is counted yet."),
       h("h2", {}, "Credentials"),
       data.credentials ? facts(data.credentials.map((each) =>
-        [each.name, `${span(1000 * each.age_seconds)} old`]))
-        : h("p", { class: "quiet" }, "This server does not know them: see /metrics of a worker."),
+        [each.name, `used for ${span(1000 * each.age_seconds)}`]))
+        : h("p", { class: "quiet" }, "No worker tells them."),
     ];
   },
 };

@@ -1,5 +1,6 @@
 import JSON
 import Record
+import Text
 
 /// Workers, statistics and what is wrong, as the page gets it.
 struct HealthView {
@@ -12,11 +13,11 @@ struct HealthView {
   let now: Int64
 
   private static let numbers = [
-    "partitions", "records_in_flight", "lag", "streams", "connections", "rss_bytes",
-    "clock_ahead_ms",
+    "partitions", "records_in_flight", "lag", "streams", "stream_limit", "connections",
+    "rss_bytes", "clock_ahead_ms",
   ]
   private static let texts = ["version", "waits_for", "held_routes", "limits"]
-  private static let totals = ["lag", "streams", "connections"]
+  private static let totals = ["lag", "streams", "stream_limit", "connections"]
 
   var members: [(String, JSONValue)] {
     [
@@ -34,8 +35,7 @@ struct HealthView {
       ("obstacle_shares", .array(shareRows)),
       ("obstacle_window_s", shareRows.isEmpty ? .null : .integer(shares.seconds)),
       ("records_lost", .integer(total(of: "records_lost"))),
-      // Only workers read them, and they do not tell.
-      ("credentials", .null),
+      ("credentials", credentials),
       (
         "redis_memory",
         JSONValue(rounded: health.redisMemory.map { $0 * 100 })
@@ -57,6 +57,25 @@ struct HealthView {
     members += Self.numbers.map { ($0, JSONValue(optional: worker.number($0))) }
     members.append(("beat_ms", .integer(worker.beatAt)))
     return .object(JSONObject(members))
+  }
+
+  /// By name, the age of those that a worker has used for longest; null where none says it.
+  private var credentials: JSONValue {
+    var oldest: [ExactText: Int64] = [:]
+    for text in health.workers.flatMap({ $0.text("credentials").split(separator: "; ") }) {
+      guard let end = text.lastIndex(of: " "), let since = Int64(text[end...].dropFirst())
+      else { continue }
+      let name = ExactText(String(text[..<end]))
+      oldest[name] = min(oldest[name] ?? .max, since)
+    }
+    guard !oldest.isEmpty else { return .null }
+    return .array(
+      oldest.sorted { $0.key.text < $1.key.text }.map { name, since in
+        .object(
+          JSONObject([
+            ("name", .string(name.text)), ("age_seconds", .integer(max(0, now - since) / 1000)),
+          ]))
+      })
   }
 
   private func total(of field: String) -> Int64 {

@@ -144,7 +144,7 @@ def health(alerts):
         "workers": [worker("worker-0"), worker("worker-1", waits_for="redis: OOM", ready=False),
                     worker("worker-2", beat_ms=now - 61_000, silent=True, clock_ahead_ms=4_200,
                            held_routes="sandbox com.example.live: slow (late)")],
-        "totals": {"lag": 120, "streams": 9_000, "connections": 18},
+        "totals": {"lag": 120, "streams": 9_000, "stream_limit": 18_000, "connections": 18},
         "stats": {
             "day": {"events": 412, "pushes": 48_112_930, "accepted": 47_001_200,
                     "rejected": 911_730, "suppressed": 200_000, "dead_letters": 1_204},
