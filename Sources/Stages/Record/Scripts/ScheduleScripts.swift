@@ -79,6 +79,7 @@ extension RecordStage {
     case "begun": return .begun(reply[1].text ?? "")
     case "cancelled": return .cancelledBefore
     case "late": return .tooLate(try Self.due(reply[1]))
+    case "early": return .tooEarly(expiredAt: try Self.due(reply[1]))
     default: throw .unexpected(reply.kind, from: "the script that reschedules an event")
     }
     let due = sendAt.due.lowerBound
@@ -152,6 +153,8 @@ package enum RescheduleResult: Sendable, Equatable {
   case cancelledBefore
   /// The latest time that may be set, in ms since 1970.
   case tooLate(Int64)
+  /// It would have expired already, and reach nobody; when, in ms since 1970.
+  case tooEarly(expiredAt: Int64)
   /// No such event.
   case unknown
 }
