@@ -201,11 +201,17 @@ extension RecordStage {
   package func scheduledFanOuts(
     atMost limit: Int, checksSizes: Bool = false
   ) async throws(RecordError) -> [KnownFanOut] {
+    try await known(try await dueNext(atMost: limit), checksSizes)
+      .filter { $0.status.state == .scheduled }
+  }
+
+  /// The ids of events that wait for their time, or for their next wave, the next first. Some may
+  /// have begun or ended.
+  package func dueNext(atMost limit: Int) async throws(RecordError) -> [String] {
     let reply = try await execute([
       "ZRANGE", keyspace.statsScheduled, "0", String(limit - 1),
     ])
-    return try await known((0..<reply.count).compactMap { reply[$0].text }, checksSizes)
-      .filter { $0.status.state == .scheduled }
+    return (0..<reply.count).compactMap { reply[$0].text }
   }
 }
 
