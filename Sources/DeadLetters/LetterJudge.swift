@@ -67,7 +67,8 @@ package struct LetterJudge: Sendable {
       topic: summary.topic, key: letter.key, value: body ?? letter.value,
       headers: headers(of: letter, isCorrected: body != nil, now: now))
     if body != nil { correctKey(of: &record, now: now) }
-    return (preview(of: record, now: now), record)
+    let released = ReleaseRecord.source(of: letter) == nil ? nil : summary.event
+    return (preview(of: record, released: released, now: now), record)
   }
 
   private var topics: [String] {
@@ -81,10 +82,13 @@ package struct LetterJudge: Sendable {
         headers: record.headers), now: now)
   }
 
-  private func preview(of record: LetterCopy, now: Int64) -> LetterPreview {
+  /// - Parameter released: the event whose release the letter is.
+  private func preview(
+    of record: LetterCopy, released: String?, now: Int64
+  ) -> LetterPreview {
     let (event, what): (Event, String)
     switch decoded(record, now: now) {
-    case .event(let found): (event, what) = (found, Self.words(of: found, now))
+    case .event(let found): (event, what) = (found, Self.words(of: found, released, now))
     case .segment(let found): (event, what) = (found.event, "a segment of event \(found.event.id)")
     case .plan(let found): (event, what) = (found.event, "a plan of event \(found.event.id)")
     case .ended(let end): return .fits("the end of stream \(end.stream)")
@@ -95,8 +99,13 @@ package struct LetterJudge: Sendable {
     return .fits(what)
   }
 
-  private static func words(of event: Event, _ now: Int64) -> String {
+  private static func words(of event: Event, _ released: String?, _ now: Int64) -> String {
     guard let sendAt = event.sendAt, sendAt.due.lowerBound > now else { return "event \(event.id)" }
+    // Workers go by the time that Redis has, and that has come.
+    if let released, released.isExactly(event.id) {
+      return "event \(event.id), which is sent at once unless it was rescheduled: a new send_at "
+        + "counts for nothing here"
+    }
     return "event \(event.id), which waits for its send_at, \(sendAt.text)"
   }
 

@@ -94,6 +94,11 @@ package struct FanOutControl {
         .failed,
         "\(event) can be sent at \(SendTime.at(latest).text) at the latest "
           + "(events.maximum_send_ahead, and 30 days in all)")
+    case .tooEarly(let expiredAt):
+      throw CommandFailure(
+        .failed,
+        "\(event) would have expired at \(SendTime.at(expiredAt).text), and reach nobody: "
+          + "give a later time, or cancel it")
     case .unknown: throw Self.unknown(event)
     }
   }

@@ -27,7 +27,7 @@ package enum TopVerb {
       confirmation.
 
       Elsewhere each interval prints one block of lines. The command reads Redis alone: at most \
-      --limit fan-outs and 64 workers a second.
+      --limit fan-outs that have begun, as many scheduled ones, and 64 workers a second.
       """,
     options: [limit, operate, once, interval, json] + ConfigurationOptions.all,
     examples: [

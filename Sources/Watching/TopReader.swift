@@ -3,9 +3,10 @@ import Record
 import Redis
 import Text
 
-/// Reads what a live view shows, in three round trips: the ids of fan-outs, the hashes of those
-/// that go on, and the workers with their heartbeats. Fan-outs that have ended are read once, and
-/// again now and then: a segment may come back from the dead letters. Confined to its loop.
+/// Reads what a live view shows, in four round trips: the ids of fan-outs that have begun and of
+/// scheduled ones, the hashes of those that go on, and the workers with their heartbeats. Fan-outs
+/// that have ended are read once, and again now and then: a segment may come back from the dead
+/// letters. Confined to its loop.
 package final class TopReader {
   /// Workers that are shown.
   package static let maximumWorkers = 64
@@ -23,7 +24,8 @@ package final class TopReader {
   private var known: [ExactText: Known] = [:]
   private var obstacles: [ExactText: Int64] = [:]
 
-  /// - Parameter limit: how many fan-outs are looked at.
+  /// - Parameter limit: how many fan-outs that have begun are looked at, and how many scheduled
+  ///   ones.
   package init(redis: RedisClient, keyspace: Keyspace, limit: Int) {
     record = RecordStage(redis: redis, keyspace: keyspace)
     self.limit = limit
@@ -33,7 +35,9 @@ package final class TopReader {
   ///   - now: ms since 1970.
   ///   - monotonic: nanoseconds.
   package func read(now: Int64, monotonic: UInt64) async throws(RecordError) -> TopSnapshot {
-    let events = try await record.begunLast(atMost: limit)
+    var events = try await record.begunLast(atMost: limit)
+    let begun = Set(events.map { ExactText($0) })
+    events += try await record.dueNext(atMost: limit).filter { !begun.contains(ExactText($0)) }
     let wanted = events.filter { isWanted($0, now: now) }
     let statuses = try await record.statuses(of: wanted)
     let beats = try await record.beatingWorkers(atMost: Self.maximumWorkers)

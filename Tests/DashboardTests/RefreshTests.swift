@@ -67,6 +67,36 @@ import Testing
     }
   }
 
+  /// Also one that is scheduled while somebody looks, and beside a thousand that have ended.
+  @Test func whatIsScheduledIsListed() async throws {
+    try await DashboardHarness.run { harness in
+      try await harness.redis.run { client async throws in
+        for number in 0..<1_000 {
+          _ = try await client.ask("XADD", "ff:{stats}:fanouts", "*", "event", "e\(number)")
+          _ = try await client.ask("HSET", "ff:{e:e\(number)}", "state", "done")
+        }
+      }
+      func schedule(_ event: String) async throws {
+        try await harness.set(event, ["state": "scheduled", "release_dead_letter": "not_json"])
+        try await harness.write(["ZADD", "ff:{stats}:scheduled", "\(harness.now)", event])
+      }
+      try await schedule("first")
+      let view = DashboardView.fanOuts(limit: 1_000)
+      var rows = try await harness.look(at: view).rows("fanouts")
+      #expect(rows[0].text("event") == "first" && rows[0].text("state") == "scheduled")
+      #expect(rows[0].text("state_why") == "its release is in the dead letters: not_json")
+      #expect(rows.count == 1_000)
+      try await schedule("second")
+      rows = try await harness.look(at: view).rows("fanouts")
+      #expect(rows.count { $0.text("state") == "scheduled" } == 2)
+      // It begins: once in the list, and the newest of those that have ended.
+      try await harness.enter("first", ["state": "done"])
+      rows = try await harness.look(at: view).rows("fanouts")
+      #expect(rows.prefix(2).map { $0.text("event") } == ["second", "first"])
+      #expect(rows.count { $0.text("event") == "first" } == 1)
+    }
+  }
+
   @Test func nobodyCostsNothing() async throws {
     try await DashboardHarness.run({ $0.refreshInterval = .milliseconds(1) }) { harness in
       _ = try await harness.look(at: .health)

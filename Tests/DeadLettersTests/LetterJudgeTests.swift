@@ -57,6 +57,19 @@ import Testing
     #expect(due.preview == .fits("event e1"))
   }
 
+  /// Redis has its time; another event with the same headers has only its own.
+  @Test func aNewTimeInTheCopyOfAReleaseIsSaidToCountForNothing() {
+    let letter = Samples.letter(
+      Samples.event("e1"), headers: [KafkaHeader("fanfare-due", "notify-followers/3/5")])
+    func copy(_ id: String) -> LetterPreview {
+      judged(
+        letter, body: Samples.event(id, more: #","send_at":"2026-11-21T18:00:00Z""#)
+      ).preview
+    }
+    #expect(copy("e1").fits && copy("e1").why.contains("sent at once unless it was rescheduled"))
+    #expect(copy("e2").why.contains("waits for its send_at"))
+  }
+
   @Test func whatWouldNotBeSentIsSaid() {
     let early = Samples.now - 3_600_000
     let late = Samples.now + 900_000

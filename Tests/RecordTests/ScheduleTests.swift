@@ -186,6 +186,14 @@ import Testing
       #expect(try await record.reschedule("e1", to: .at(now + 5), ahead: ahead) == .done)
       #expect(try await record.status(of: "e1")?.sendAt == .at(now + 5))
       #expect(try await redis.ask("ZSCORE", keyspace.statsScheduled, "e1") == "\(now + 5)")
+      // A past time sends it at once; it lives for 15 minutes.
+      let hourAgo = SendTime.at(now - Self.hour)
+      #expect(
+        try await record.reschedule("e1", to: hourAgo, ahead: ahead)
+          == .tooEarly(expiredAt: now - Self.hour + 900_000))
+      #expect(try await record.status(of: "e1")?.sendAt == .at(now + 5), "nothing is changed")
+      let minutesAgo = SendTime.at(now - 600_000)
+      #expect(try await record.reschedule("e1", to: minutesAgo, ahead: ahead) == .done)
       _ = try await record.setHalt(.cancelled, of: "e1", reason: "", now: now)
       #expect(try await record.reschedule("e1", to: .at(now), ahead: .zero) == .cancelledBefore)
     }

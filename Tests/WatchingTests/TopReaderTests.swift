@@ -62,6 +62,26 @@ import Testing
     }
   }
 
+  /// One whose waves have begun is in both lists.
+  @Test func whatIsScheduledIsShown() async throws {
+    try await RedisFixture().run { redis async throws in
+      let reader = TopReader(redis: redis, keyspace: Self.keyspace, limit: 2)
+      try await write("e1", ["state": "running"], redis)
+      for (index, event) in ["e1", "later", "last"].enumerated() {
+        _ = try await redis.ask(
+          "ZADD", Self.keyspace.statsScheduled, "\(noon + Int64(index) * 1_000)", event)
+        let key = Self.keyspace.event(id: event)
+        if event != "e1" { _ = try await redis.ask("HSET", key, "state", "scheduled") }
+      }
+      _ = try await redis.ask(
+        "HSET", Self.keyspace.event(id: "later"), "release_dead_letter", "unknown_template")
+      let shown = try await reader.read(now: noon, monotonic: 0).fanOuts
+      #expect(shown.map(\.event).sorted() == ["e1", "later"], "two of each list")
+      let later = shown.first { $0.event == "later" }
+      #expect(later?.state == .scheduled && later?.why.contains("unknown_template") == true)
+    }
+  }
+
   @Test func noMoreIsReadThanIsShown() async throws {
     try await RedisFixture().run { redis async throws in
       let reader = TopReader(redis: redis, keyspace: Self.keyspace, limit: 5)

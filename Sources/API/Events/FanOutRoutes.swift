@@ -96,6 +96,11 @@ final class FanOutRoutes {
     case .cancelledBefore: throw Problem(.conflict, "it is cancelled: it is not sent at any time")
     case .tooLate(let latest):
       throw Problem(.invalid, "it can be sent at \(SendTime.at(latest).text) at the latest")
+    case .tooEarly(let expiredAt):
+      throw Problem(
+        .invalid,
+        "it would have expired at \(SendTime.at(expiredAt).text), and reach nobody: "
+          + "give a later time, or cancel it")
     case .unknown: throw Self.unknown
     }
   }

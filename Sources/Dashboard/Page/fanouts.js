@@ -51,7 +51,7 @@ export function why(fanOut, now) {
 
 /** The time until it is done, or why nobody knows. */
 export function timeLeft(fanOut) {
-  if (fanOut.state === "paused") return unknown("paused");
+  if (["paused", "scheduled"].includes(fanOut.state)) return unknown(fanOut.state);
   if (isNumber(fanOut.seconds_left)) return `${roughSpan(1000 * fanOut.seconds_left)} left`;
   return unknown(isNumber(fanOut.rate) && fanOut.rate === 0
     ? "nothing was sent in the last 10 s" : "no rate yet");

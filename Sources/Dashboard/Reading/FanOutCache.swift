@@ -10,6 +10,8 @@ final class FanOutCache {
   /// As many are listed; what the page says of it.
   static let maximum = 1_000
   static let window = "the newest 1,000 fan-outs of 7 days"
+  /// Waiting for their time; of more, those that are due next are listed.
+  private static let mostScheduled = 100
   /// Going on, and read at one refresh; where there are more, they take turns.
   private static let mostRunning = 150
   /// Ended, and read at one refresh: a thousand take turns within half a minute.
@@ -100,7 +102,8 @@ final class FanOutCache {
     let isWhole = newestEntry == nil || now - listedAt >= Self.listInterval || now < listedAt
     let start = isWhole ? "-" : "(" + (newestEntry ?? "")
     let replies = try await questions.ask([
-      ["XREVRANGE", keyspace.statsFanOuts, "+", start, "COUNT", String(Self.maximum)]
+      ["XREVRANGE", keyspace.statsFanOuts, "+", start, "COUNT", String(Self.maximum)],
+      ["ZRANGE", keyspace.statsScheduled, "0", String(Self.mostScheduled - 1)],
     ])
     try DashboardQuestions.check(replies)
     let entries = replies[0]
@@ -108,13 +111,19 @@ final class FanOutCache {
     for index in 0..<entries.count { if let id = entries[index][1][1].text { events.append(id) } }
     if isWhole { listedAt = now }
     if entries.count > 0 { newestEntry = entries[0][0].text } else if isWhole { newestEntry = nil }
-    take(events, isWhole: isWhole)
+    let scheduled = (0..<replies[1].count).compactMap { replies[1][$0].text }
+    take(scheduled, events, isWhole: isWhole)
   }
 
-  private func take(_ events: [String], isWhole: Bool) {
-    guard isWhole || !events.isEmpty else { return }
+  private func take(_ scheduled: [String], _ begun: [String], isWhole: Bool) {
     var known: [ExactText: Known] = [:]
     for each in all { known[ExactText(each.event)] = each }
+    let names = Set(begun.map { ExactText($0) })
+    let waiting = scheduled.map { ExactText($0) }
+      .filter { !names.contains($0) && (isWhole || known[$0] == nil) }
+    // Those that wait have their place however many have begun.
+    let events = waiting.map(\.text) + begun
+    guard isWhole || !events.isEmpty else { return }
     var seen: Set<ExactText> = []
     var next: [Known] = []
     for event in events + (isWhole ? [] : all.map(\.event)) {

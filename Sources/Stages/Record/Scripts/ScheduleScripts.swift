@@ -79,6 +79,7 @@ extension RecordStage {
     case "begun": return .begun(reply[1].text ?? "")
     case "cancelled": return .cancelledBefore
     case "late": return .tooLate(try Self.due(reply[1]))
+    case "early": return .tooEarly(expiredAt: try Self.due(reply[1]))
     default: throw .unexpected(reply.kind, from: "the script that reschedules an event")
     }
     let due = sendAt.due.lowerBound
@@ -152,6 +153,8 @@ package enum RescheduleResult: Sendable, Equatable {
   case cancelledBefore
   /// The latest time that may be set, in ms since 1970.
   case tooLate(Int64)
+  /// It would have expired already, and reach nobody; when, in ms since 1970.
+  case tooEarly(expiredAt: Int64)
   /// No such event.
   case unknown
 }
@@ -198,11 +201,17 @@ extension RecordStage {
   package func scheduledFanOuts(
     atMost limit: Int, checksSizes: Bool = false
   ) async throws(RecordError) -> [KnownFanOut] {
+    try await known(try await dueNext(atMost: limit), checksSizes)
+      .filter { $0.status.state == .scheduled }
+  }
+
+  /// The ids of events that wait for their time, or for their next wave, the next first. Some may
+  /// have begun or ended.
+  package func dueNext(atMost limit: Int) async throws(RecordError) -> [String] {
     let reply = try await execute([
       "ZRANGE", keyspace.statsScheduled, "0", String(limit - 1),
     ])
-    return try await known((0..<reply.count).compactMap { reply[$0].text }, checksSizes)
-      .filter { $0.status.state == .scheduled }
+    return (0..<reply.count).compactMap { reply[$0].text }
   }
 }
 
