@@ -206,15 +206,17 @@ final class Dialer {
     finish(.failed(TransportError(.proxy, "the proxy \(proxy.endpoint) takes no request")))
   }
 
+  private var proxyName: String { options.proxy.map { "the proxy \($0.endpoint)" } ?? "" }
+
   private func readAnswer() {
     let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
     if count > 0 {
       received(UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count]))
     } else if count == 0 {
-      let proxy = options.proxy.map { "\($0.endpoint)" } ?? ""
-      finish(.failed(TransportError(.proxy, "the proxy \(proxy) closed without an answer")))
+      finish(.failed(TransportError(.proxy, "\(proxyName) closed without an answer")))
     } else if errno != EAGAIN, errno != EINTR {
-      finish(.failed(.system(.reset, "\(endpoint) broke the connection", errno)))
+      // The server behind it has not been asked yet, and is not to blame.
+      finish(.failed(.system(.proxy, "\(proxyName) broke the connection", errno)))
     }
   }
 
