@@ -22,8 +22,7 @@ final class RouteCredentials {
       return credential
     } catch {
       let until = error.mayEndAtOnce ? now : now &+ context.options.credentialHold.nanoseconds
-      context.openness.lack = (error.kind, until)
-      context.openness.failed(error.reason)
+      context.openness.lack = (error.kind, error.reason, until)
       context.signals.whenOpennessMayHaveChanged()
       return nil
     }
