@@ -248,12 +248,14 @@ struct LoopConfined<Value: AnyObject>: @unchecked Sendable {
 
 /// Asks a proxy for the way, before the server behind it gets anything: a pure machine.
 package struct ProxyTunnel {
-  /// Of its answer's head; a page that explains a refusal is not read.
+  /// Of its answer's heads; a page that explains a refusal is not read.
   static let maximumHeadBytes = 16 * 1024
 
   private let proxy: HTTPProxy
   private let target: Endpoint
   private var head: [UInt8] = []
+  /// Behind the 1xx heads that have come.
+  private var start = 0
 
   package init(through proxy: HTTPProxy, to target: Endpoint) {
     self.proxy = proxy
@@ -272,20 +274,30 @@ package struct ProxyTunnel {
   ///   follow, since the server does not speak first.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
     head.append(contentsOf: bytes.prefix(Self.maximumHeadBytes + 1 - head.count))
-    guard let end = Self.end(of: head) else {
-      guard head.count <= Self.maximumHeadBytes else {
-        throw refusal("answers with more than \(Self.maximumHeadBytes) bytes of header fields")
+    while let end = Self.end(of: head[start...]) {
+      let status = try status(of: head[start..<end])
+      // Another head follows these (RFC 9110, section 15.2).
+      if status == 100 || (102..<200).contains(status) {
+        start = end
+        continue
       }
-      return false
+      guard (200..<300).contains(status) else { throw refusal(Self.words(status)) }
+      guard head.count == end else { throw refusal("says more than it was asked") }
+      return true
     }
+    guard head.count <= Self.maximumHeadBytes else {
+      throw refusal("answers with more than \(Self.maximumHeadBytes) bytes of header fields")
+    }
+    return false
+  }
+
+  private func status(of head: ArraySlice<UInt8>) throws(TransportError) -> Int {
     let line = String(decoding: head.prefix { $0 != 0x0D && $0 != 0x0A }, as: UTF8.self)
     let words = line.split(separator: " ", maxSplits: 2)
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3,
       let status = Int(words[1])
     else { throw refusal("does not speak HTTP") }
-    guard (200..<300).contains(status) else { throw refusal(Self.words(status)) }
-    guard head.count == end else { throw refusal("says more than it was asked") }
-    return true
+    return status
   }
 
   private func refusal(_ words: String) -> TransportError {
@@ -302,9 +314,9 @@ package struct ProxyTunnel {
   }
 
   /// One past the empty line.
-  private static func end(of head: [UInt8]) -> Int? {
+  private static func end(of head: ArraySlice<UInt8>) -> Int? {
     var lineFeeds = 0
-    for (index, byte) in head.enumerated() {
+    for (index, byte) in zip(head.indices, head) {
       if byte == 0x0A {
         lineFeeds += 1
         if lineFeeds == 2 { return index + 1 }
