@@ -256,6 +256,9 @@ package struct ProxyTunnel {
   private var head: [UInt8] = []
   /// Behind the 1xx heads that have come.
   private var start = 0
+  private var scanned = 0
+  /// In a row, up to there.
+  private var lineFeeds = 0
 
   package init(through proxy: HTTPProxy, to target: Endpoint) {
     self.proxy = proxy
@@ -274,7 +277,7 @@ package struct ProxyTunnel {
   ///   follow, since the server does not speak first.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
     head.append(contentsOf: bytes.prefix(Self.maximumHeadBytes + 1 - head.count))
-    while let end = Self.end(of: head[start...]) {
+    while let end = nextEnd() {
       let status = try status(of: head[start..<end])
       // Another head follows these (RFC 9110, section 15.2).
       if status == 100 || (102..<200).contains(status) {
@@ -313,16 +316,18 @@ package struct ProxyTunnel {
     }
   }
 
-  /// One past the empty line.
-  private static func end(of head: ArraySlice<UInt8>) -> Int? {
-    var lineFeeds = 0
-    for (index, byte) in zip(head.indices, head) {
+  /// One past the next empty line; no byte is looked at twice.
+  private mutating func nextEnd() -> Int? {
+    while scanned < head.count {
+      let byte = head[scanned]
+      scanned += 1
       if byte == 0x0A {
         lineFeeds += 1
-        if lineFeeds == 2 { return index + 1 }
-      } else if byte != 0x0D {
+        guard lineFeeds == 2 else { continue }
         lineFeeds = 0
+        return scanned
       }
+      if byte != 0x0D { lineFeeds = 0 }
     }
     return nil
   }
