@@ -37,8 +37,10 @@ final class RouteCredentials {
       context.account.replacement(for: item.headers.credential, now: context.options.wallClock())
         != nil
     else {
-      // One this young cannot have expired: our clock or theirs is wrong.
-      return refused(push, reason, sentAt: item.sentAt, kind: .clocksDiffer)
+      // One this young cannot have expired: our clock or theirs is wrong, if ours is on it.
+      let kind: RouteObstacle.Kind =
+        context.account.datesCredentials ? .clocksDiffer : .credentialsRefused
+      return refused(push, reason, sentAt: item.sentAt, kind: kind)
     }
     connection.retire(reason.name)
     var push = push
