@@ -9,7 +9,10 @@ package enum RetryAfter {
   /// - Parameter now: ms since 1970.
   package static func parse(_ value: UnsafeRawBufferPointer, now: Int64) -> Duration? {
     let bytes = Array(value.prefix(64))
-    if let seconds = number(bytes[...]) { return min(.seconds(seconds), longest) }
+    if !bytes.isEmpty, bytes.allSatisfy(\.isASCIIDigit) {
+      // No number is too long (section 10.2.3), and one that is longer than this is larger.
+      return number(bytes[...]).map { min(.seconds($0), longest) } ?? longest
+    }
     guard let date = date(bytes) else { return nil }
     return min(max(.milliseconds(date - now), .zero), longest)
   }

@@ -40,10 +40,26 @@ import Threads
     obstacles.set(closure: .unreachable, reason: "refused")
     #expect(told.take() == ["+sandbox: unreachable (timed out)"])
     #expect(obstacles.all.map(\.since) == [7])
+    obstacles.set(closure: nil, reason: "")
+    #expect(told.take() == ["-sandbox: unreachable (refused)"] && obstacles.all == [])
+  }
+
+  /// The first is often "connecting", which tells an operator nothing.
+  @Test func aClosureIsShownWithItsLatestReason() {
+    obstacles.set(closure: .unreachable, reason: "connecting")
+    obstacles.set(closure: .unreachable, reason: "the proxy gave no way")
+    #expect(obstacles.all.map(\.reason) == ["the proxy gave no way"])
+    #expect(obstacles.obstacle(for: "a")?.reason == "the proxy gave no way")
+    #expect(told.take() == ["+sandbox: unreachable (connecting)"])
+  }
+
+  /// One closure follows another: nobody is told between them that pushes can be sent again.
+  @Test func aClosureThatTakesAnothersPlaceIsNoEnd() {
+    obstacles.set(closure: .unreachable, reason: "timed out")
     obstacles.set(closure: .noToken, reason: "no key")
     #expect(
       told.take() == [
-        "-sandbox: unreachable (timed out)", "+sandbox: no credentials (no key)",
+        "+sandbox: unreachable (timed out)", "+sandbox: no credentials (no key)",
       ])
     obstacles.set(closure: nil, reason: "no key")
     #expect(told.take() == ["-sandbox: no credentials (no key)"] && obstacles.all == [])

@@ -45,7 +45,7 @@ import Testing
         openness.cannotConnect = false
         _ = openness.set(isUnconnected: false, at: now)
       case .refusedToConnect: openness.cannotConnect = true
-      case .noToken(let time): openness.lack = (.noToken, time)
+      case .noToken(let time): openness.lack = (.noToken, "no key", time)
       case .token: openness.lack = nil
       case .look(let facts, let now): _ = openness.closure(facts, at: now)
       }
@@ -130,16 +130,21 @@ import Testing
     let openness = RouteOpenness(
       closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter,
       silentAfter: Self.silentAfter)
-    #expect(openness.lastFailure == "connecting")
+    #expect(openness.reason == "connecting")
     openness.failed("no route to host")
-    #expect(openness.lastFailure == "no route to host")
+    #expect(openness.reason == "no route to host")
     _ = openness.closure(Self.full, at: 3000)
-    #expect(openness.lastFailure == "connected, but it takes no pushes")
+    #expect(openness.reason == "connected, but it takes no pushes")
     let other = RouteOpenness(
       closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter,
       silentAfter: Self.silentAfter)
     _ = other.closure(Self.facts(sentAt: 9000, unanswered: 10), at: 9000)
-    #expect(other.lastFailure == "connected, but it answers nothing")
+    #expect(other.reason == "connected, but it answers nothing")
+    other.lack = (.noToken, "no key", 9000)
+    other.failed("no route to host")
+    #expect(other.reason == "no key")
+    other.lack = nil
+    #expect(other.reason == "no route to host")
   }
 
   @Test func saysWhetherConnectionsAreNewOrGone() {

@@ -63,6 +63,7 @@ struct ToyAccount: PlatformAccount {
 
   let platform = description.name
   var quota: PushQuota?
+  let datesCredentials = false
   let keptBodyBytes = 16
   let keptField: String? = "x-why"
   /// That did not mean "accepted".
@@ -81,6 +82,7 @@ struct ToyAccount: PlatformAccount {
     let counted = AnswerCounts.Refusal(status: answer.status, reason: nil)
     guard answer.status != 201 else { return AnswerMeaning(.accepted, counted: counted) }
     answers.all.withLock { $0.append(answer) }
+    if answer.status == 419 { return AnswerMeaning(.renew(Self.busy), counted: counted) }
     guard answer.status == 404, answer.isWhole else {
       return AnswerMeaning(
         .retry(Self.busy), counted: counted, minimumWait: answer.status == 500 ? .seconds(1) : nil)

@@ -100,4 +100,21 @@ import Testing
       #expect(wait.contains(waited) && (retryAfter.isEmpty || waited < 1000))
     }
   }
+
+  /// No clock is to blame where a server has dated the credential, and others may help.
+  @Test func aYoungCredentialOfAServersThatIsRefusedIsNoMatterOfClocks() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .served) { options in
+        options.routes[Self.toy] = options.routes[.sandbox]
+        options.credentialHold = .seconds(3600)
+      }
+      defer { bed.stop() }
+      bed.use(AppCredentials(ToyAccount()))
+      bed.sandbox.decide = { _ in .answer(419) }
+      await bed.stage.admit(bed.batch([(Self.toy, "one")], bed.tally))
+      await bed.until("held") { bed.stage.obstacles.count == 1 }
+      #expect(bed.stage.obstacles.map(\.kind) == [.credentialsRefused])
+      #expect(bed.stage.obstacles.map(\.reason) == ["Busy"])
+    }
+  }
 }

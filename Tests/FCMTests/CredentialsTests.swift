@@ -111,6 +111,7 @@ private final class Bed: Sendable {
     let first = try #require(bed.token)
     #expect(bed.account.replacement(for: first, now: bed.now) == nil)
     #expect(bed.server.questions == 0 && bed.token === first)
+    #expect(!bed.account.datesCredentials)
     bed.clock.advance(60_000)
     #expect(bed.account.replacement(for: first, now: bed.now) != nil)
     #expect(bed.problem()?.mayEndAtOnce == true)

@@ -1,5 +1,6 @@
 import EventLoop
 import Fixtures
+import Glibc
 import Testing
 
 @testable import Transport
@@ -30,6 +31,10 @@ import Testing
     ("HTTP/1.1 200 Connection established\r\n\r\n", ""),
     ("HTTP/1.0 200 OK\r\nVia: 1.1 proxy\r\nX: y\r\n\r\n", ""),
     ("HTTP/1.1 204\n\n", ""),
+    ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", ""),
+    ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 407 No\r\n\r\n", "407"),
+    ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "answers 101"),
+    (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 700), "more than 16384 bytes"),
     ("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "407"),
     ("HTTP/1.1 403 Forbidden\r\n\r\n", "403"),
     ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nbad", "502"),
@@ -119,6 +124,30 @@ import Testing
     }
   }
 
+  /// The server was not asked yet, and is not to blame.
+  @Test func whereItBreaksTheConnectionThatIsSaidOfIt() async throws {
+    let certificates = try TestCertificates()
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let proxy = try ResettingProxy()
+      let client = Client(loop)
+      var options = TransportOptions(connectTimeout: .seconds(50))
+      options.proxy = HTTPProxy(endpoint: proxy.endpoint)
+      let connection = Connection(
+        to: Self.target, tls: certificates.client, options: options, loop: loop, delegate: client)
+      connection.connect()
+      await client.until { proxy.wasAsked() || client.isClosed }
+      proxy.reset()
+      await client.until { client.isClosed }
+      connection.close()
+      #expect(client.error?.code == .proxy)
+      #expect(
+        client.error?.message
+          == "the proxy \(proxy.endpoint) broke the connection: Connection reset by peer")
+    }
+  }
+
   private func connect(
     to target: Endpoint, through proxy: FakeProxy, _ tls: ClientSecurity, _ client: Client,
     _ loop: EventLoop, timeout: Duration = .seconds(50)
@@ -142,6 +171,49 @@ extension String {
       rest = rest[range.upperBound...]
     }
     return parts + [String(rest)]
+  }
+}
+
+/// Closes a connection while what it was asked lies unread, so that the kernel resets it.
+private final class ResettingProxy {
+  let endpoint: Endpoint
+  private let listening: Int32
+  private var accepted: Int32 = -1
+
+  init() throws {
+    listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let any = try Resolver.numeric(Endpoint(host: "127.0.0.1", port: 0)).get()[0]
+    _ = any.withSocketAddress { bind(listening, $0, $1) }
+    listen(listening, 1)
+    var bound = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &bound) {
+      _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(listening, $0, &length)
+      }
+    }
+    endpoint = Endpoint(host: "127.0.0.1", port: Int(UInt16(bigEndian: bound.sin_port)))
+  }
+
+  deinit {
+    reset()
+    close(listening)
+  }
+
+  /// The first bytes of a question have come, and are left where they are. Waits for nothing.
+  func wasAsked() -> Bool {
+    if accepted < 0 {
+      var pending = pollfd(fd: listening, events: Int16(POLLIN), revents: 0)
+      guard poll(&pending, 1, 0) == 1 else { return false }
+      accepted = accept(listening, nil, nil)
+    }
+    var byte: UInt8 = 0
+    return recv(accepted, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 1
+  }
+
+  func reset() {
+    if accepted >= 0 { close(accepted) }
+    accepted = -1
   }
 }
 

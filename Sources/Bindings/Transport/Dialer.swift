@@ -206,15 +206,17 @@ final class Dialer {
     finish(.failed(TransportError(.proxy, "the proxy \(proxy.endpoint) takes no request")))
   }
 
+  private var proxyName: String { options.proxy.map { "the proxy \($0.endpoint)" } ?? "" }
+
   private func readAnswer() {
     let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
     if count > 0 {
       received(UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count]))
     } else if count == 0 {
-      let proxy = options.proxy.map { "\($0.endpoint)" } ?? ""
-      finish(.failed(TransportError(.proxy, "the proxy \(proxy) closed without an answer")))
+      finish(.failed(TransportError(.proxy, "\(proxyName) closed without an answer")))
     } else if errno != EAGAIN, errno != EINTR {
-      finish(.failed(.system(.reset, "\(endpoint) broke the connection", errno)))
+      // The server behind it has not been asked yet, and is not to blame.
+      finish(.failed(.system(.proxy, "\(proxyName) broke the connection", errno)))
     }
   }
 
@@ -246,12 +248,17 @@ struct LoopConfined<Value: AnyObject>: @unchecked Sendable {
 
 /// Asks a proxy for the way, before the server behind it gets anything: a pure machine.
 package struct ProxyTunnel {
-  /// Of its answer's head; a page that explains a refusal is not read.
+  /// Of its answer's heads; a page that explains a refusal is not read.
   static let maximumHeadBytes = 16 * 1024
 
   private let proxy: HTTPProxy
   private let target: Endpoint
   private var head: [UInt8] = []
+  /// Behind the 1xx heads that have come.
+  private var start = 0
+  private var scanned = 0
+  /// In a row, up to there.
+  private var lineFeeds = 0
 
   package init(through proxy: HTTPProxy, to target: Endpoint) {
     self.proxy = proxy
@@ -270,20 +277,30 @@ package struct ProxyTunnel {
   ///   follow, since the server does not speak first.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
     head.append(contentsOf: bytes.prefix(Self.maximumHeadBytes + 1 - head.count))
-    guard let end = Self.end(of: head) else {
-      guard head.count <= Self.maximumHeadBytes else {
-        throw refusal("answers with more than \(Self.maximumHeadBytes) bytes of header fields")
+    while let end = nextEnd() {
+      let status = try status(of: head[start..<end])
+      // Another head follows these (RFC 9110, section 15.2).
+      if status == 100 || (102..<200).contains(status) {
+        start = end
+        continue
       }
-      return false
+      guard (200..<300).contains(status) else { throw refusal(Self.words(status)) }
+      guard head.count == end else { throw refusal("says more than it was asked") }
+      return true
     }
+    guard head.count <= Self.maximumHeadBytes else {
+      throw refusal("answers with more than \(Self.maximumHeadBytes) bytes of header fields")
+    }
+    return false
+  }
+
+  private func status(of head: ArraySlice<UInt8>) throws(TransportError) -> Int {
     let line = String(decoding: head.prefix { $0 != 0x0D && $0 != 0x0A }, as: UTF8.self)
     let words = line.split(separator: " ", maxSplits: 2)
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3,
       let status = Int(words[1])
     else { throw refusal("does not speak HTTP") }
-    guard (200..<300).contains(status) else { throw refusal(Self.words(status)) }
-    guard head.count == end else { throw refusal("says more than it was asked") }
-    return true
+    return status
   }
 
   private func refusal(_ words: String) -> TransportError {
@@ -299,16 +316,18 @@ package struct ProxyTunnel {
     }
   }
 
-  /// One past the empty line.
-  private static func end(of head: [UInt8]) -> Int? {
-    var lineFeeds = 0
-    for (index, byte) in head.enumerated() {
+  /// One past the next empty line; no byte is looked at twice.
+  private mutating func nextEnd() -> Int? {
+    while scanned < head.count {
+      let byte = head[scanned]
+      scanned += 1
       if byte == 0x0A {
         lineFeeds += 1
-        if lineFeeds == 2 { return index + 1 }
-      } else if byte != 0x0D {
+        guard lineFeeds == 2 else { continue }
         lineFeeds = 0
+        return scanned
       }
+      if byte != 0x0D { lineFeeds = 0 }
     }
     return nil
   }

@@ -94,6 +94,9 @@ extension FCMCredentials: PlatformAccount {
     return ComingToken.coming
   }
 
+  /// The token server dates its tokens.
+  package var datesCredentials: Bool { false }
+
   package func makeShownCredentials() -> any ShownCredentials { AnyToken() }
 }
 

@@ -117,7 +117,8 @@ package enum DeliverNotice: Sendable, Equatable {
   case configurationRejected(PushServer, reason: RejectionReason)
   /// The server says something that its platform does not document: the first time that it does.
   case unknownAnswer(PushServer, UnknownAnswer)
-  /// Pushes of a route or topic cannot be sent from now on.
+  /// Pushes of a route or topic cannot be sent from now on. It may take another's place, which has
+  /// no end of its own then.
   case obstacleBegan(RouteObstacle)
   /// They can again.
   case obstacleEnded(RouteObstacle)

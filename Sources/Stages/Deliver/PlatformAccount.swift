@@ -48,6 +48,9 @@ package protocol PlatformAccount: Sendable {
   func credential(now: Int64) throws(CredentialProblem) -> any Credential
   /// Another, after the platform has called this one expired; nil when another would not help.
   func replacement(for expired: any Credential, now: Int64) -> (any Credential)?
+  /// Whether credentials bear the time of our clock: a young one is then called expired only where
+  /// the clocks differ. A server makes the others, and a young one is refused for another reason.
+  var datesCredentials: Bool { get }
   /// For a connection that is made now.
   func makeShownCredentials() -> any ShownCredentials
 }
@@ -82,6 +85,7 @@ package struct PushService: Sendable {
 extension PlatformAccount {
   package var keptField: String? { nil }
   package var quota: PushQuota? { nil }
+  package var datesCredentials: Bool { true }
 }
 
 /// A limit of pushes that accounts share which name the same project.

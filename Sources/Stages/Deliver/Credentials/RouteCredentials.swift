@@ -22,8 +22,7 @@ final class RouteCredentials {
       return credential
     } catch {
       let until = error.mayEndAtOnce ? now : now &+ context.options.credentialHold.nanoseconds
-      context.openness.lack = (error.kind, until)
-      context.openness.failed(error.reason)
+      context.openness.lack = (error.kind, error.reason, until)
       context.signals.whenOpennessMayHaveChanged()
       return nil
     }
@@ -38,8 +37,10 @@ final class RouteCredentials {
       context.account.replacement(for: item.headers.credential, now: context.options.wallClock())
         != nil
     else {
-      // One this young cannot have expired: our clock or theirs is wrong.
-      return refused(push, reason, sentAt: item.sentAt, kind: .clocksDiffer)
+      // One this young cannot have expired: our clock or theirs is wrong, if ours is on it.
+      let kind: RouteObstacle.Kind =
+        context.account.datesCredentials ? .clocksDiffer : .credentialsRefused
+      return refused(push, reason, sentAt: item.sentAt, kind: kind)
     }
     connection.retire(reason.name)
     var push = push

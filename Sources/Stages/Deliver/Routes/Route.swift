@@ -180,7 +180,7 @@ final class Route {
     let closure = context.openness.closure(facts, at: now)
     queue.set(
       isOpen: closure == nil, closedAfter: context.options.closedAfter.nanoseconds, at: now)
-    context.obstacles.set(closure: closure, reason: context.openness.lastFailure)
+    context.obstacles.set(closure: closure, reason: context.openness.reason)
     waiting.postponeExcess()
     signals.whenReadyMayHaveShrunk()
   }

@@ -36,7 +36,7 @@ package struct RouteObstacle: Sendable, Equatable {
   /// nil: all of them.
   package let topic: String?
   /// In words for an operator; no token, no secret.
-  package let reason: String
+  package fileprivate(set) var reason: String
   /// Ms since 1970.
   package let since: Int64
 
@@ -57,7 +57,7 @@ extension RouteObstacle: CustomStringConvertible {
   }
 }
 
-/// The obstacles of a route. Operators are told when each begins and ends.
+/// The obstacles of a route. Operators are told when each begins, and when pushes can be sent again.
 final class RouteObstacles {
   private let destination: Destination
   private let credentials: String?
@@ -78,9 +78,15 @@ final class RouteObstacles {
     self.queue = queue
   }
 
-  /// - Parameter kind: nil: pushes can be sent.
+  /// - Parameters:
+  ///   - kind: nil: pushes can be sent.
+  ///   - reason: the latest, which is shown from now on. While the kind stays, it is not told
+  ///     again: a server that is away fails in many ways.
   func set(closure kind: RouteObstacle.Kind?, reason: String) {
-    guard kind != closure?.kind else { return }
+    guard kind != closure?.kind else {
+      if kind != nil, closure?.reason != reason { closure?.reason = reason }
+      return
+    }
     replace(&closure, by: kind, reason: reason)
   }
 
@@ -105,7 +111,8 @@ final class RouteObstacles {
     _ obstacle: inout RouteObstacle?, by kind: RouteObstacle.Kind?, topic: String? = nil,
     reason: String
   ) {
-    if let obstacle { options.report(.obstacleEnded(obstacle)) }
+    // Where another takes its place, nothing can be sent as yet.
+    if let obstacle, kind == nil { options.report(.obstacleEnded(obstacle)) }
     obstacle = kind.map {
       RouteObstacle(
         kind: $0, destination: destination, credentials: credentials, topic: topic,

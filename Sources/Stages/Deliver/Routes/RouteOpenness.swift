@@ -30,8 +30,9 @@ final class RouteOpenness {
   /// Since when connections take nothing, or nothing is answered; nil while all is well.
   private var stalledSince: UInt64?
   /// Why there is no credential, and until when none is made; nil when there is one.
-  var lack: (kind: RouteObstacle.Kind, until: UInt64)?
-  private(set) var lastFailure = "connecting"
+  var lack: (kind: RouteObstacle.Kind, reason: String, until: UInt64)?
+  /// Of a connection.
+  private var lastFailure = "connecting"
 
   /// - Parameters:
   ///   - closedAfter: without a connection for so long, it is closed.
@@ -55,6 +56,9 @@ final class RouteOpenness {
   }
 
   // MARK: the conclusion
+
+  /// Of the closure, in words: a connection that fails meanwhile is not why a credential is missing.
+  var reason: String { lack?.reason ?? lastFailure }
 
   /// The obstacle that keeps everything from being sent; nil when nothing does.
   func closure(_ facts: Facts, at now: UInt64) -> RouteObstacle.Kind? {
