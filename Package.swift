@@ -426,7 +426,7 @@ let testTargets: [Target] = [
       "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis",
       "ServerProcesses", "Telemetry", "Traces",
     ]),
-  tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
+  tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry", "Threads"]),
   tests("JSONTests", ["JSON", "Text"]),
   tests("YAMLTests", ["YAML"]),
   tests("TextTests", ["Text"]),

@@ -37,10 +37,11 @@ package final class APIFileWatch: Sendable {
     if let templates { loop.execute { templates.start() } }
   }
 
-  /// Looks at all files at once. Returns before it has.
-  package func lookNow() {
-    Task { await watch.look() }
+  /// Looks at all files at once, and returns when it has.
+  package func lookNow() async {
     if let templates { loop.execute { templates.lookNow() } }
+    await watch.look()
+    await loop.answers()
   }
 
   package func stop() { loop.stop() }

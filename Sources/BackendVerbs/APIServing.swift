@@ -11,13 +11,13 @@ struct APIServing {
   let name: String
 
   /// - Parameters:
-  ///   - makeProbes: starts the probes of this process; nil: it has none.
+  ///   - makeProbes: starts the probes of this process.
   ///   - makeFiles: watches the files that are read again while it serves; nil: there are none.
   ///   - tell: that it serves, and at which port.
   func run(
     _ options: APIOptions,
-    probes makeProbes: (APIServer) async throws(CommandFailure) -> ProbeService?,
-    files makeFiles: (APIOptions, APIServer) -> APIFileWatch?,
+    probes makeProbes: (APIServer) async throws(CommandFailure) -> ProbeService,
+    files makeFiles: (APIOptions, APIServer, ProbeService) -> APIFileWatch?,
     tell: (APIServer, _ port: Int) -> Void
   ) async throws(CommandFailure) -> ExitCode {
     var options = options
@@ -29,12 +29,13 @@ struct APIServing {
     } catch {
       throw CommandFailure(.failed, "\(name): \(error)")
     }
-    let files = makeFiles(options, server)
+    let files = makeFiles(options, server, probes)
     files?.start()
+    probes.announce(until: signals)
     await signals.wait()
     files?.stop()
     await server.stop()
-    await probes?.stop()
+    await probes.stop()
     return .ok
   }
 }

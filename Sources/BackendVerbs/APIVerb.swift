@@ -48,9 +48,9 @@ package enum APIVerb {
             settings, log, health: { await server.health() }, ticks: { await server.tick() },
             metrics: { await server.metrics() })
         },
-        files: { options, server in
+        files: { options, server, probes in
           let files = APIFileWatch(settings, options, server, log, templates: templates)
-          signals.whenHungUp { files.lookNow() }
+          signals.whenHungUp { probes.reload { await files.lookNow() } }
           return files
         },
         tell: { server, port in

@@ -51,8 +51,8 @@ package enum DashboardVerb {
             metrics: { await server.metrics() })
         },
         // Without keys there is nothing to look for.
-        files: {
-          settings.api.keysFile == nil ? nil : APIFileWatch(settings, $0, $1, log)
+        files: { options, server, _ in
+          settings.api.keysFile == nil ? nil : APIFileWatch(settings, options, server, log)
         },
         tell: { _, port in
           let scheme = options.http.identity == nil ? "http" : "https"

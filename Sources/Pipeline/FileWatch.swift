@@ -45,6 +45,9 @@ final class FileWatch: Sendable {
     }
   }
 
+  /// Returns when each `lookNow` that was called before has looked.
+  func awaitLook() async { await loop.answers() }
+
   func stop() { loop.stop() }
 
   private func repeatCredentials() {

@@ -84,6 +84,9 @@ package final class Worker: Sendable {
   /// before it has.
   package func reload() { files.lookNow() }
 
+  /// Returns when each `reload` that was called before has looked.
+  package func awaitReload() async { await files.awaitLook() }
+
   /// The worker's metrics, now. Waits for each of its threads, and so for one that is stuck.
   package func metrics() async -> PrometheusText {
     WorkerMetrics.text(

@@ -62,19 +62,25 @@ enum WorkerVerb {
       let probes = try await ProbeService.start(
         settings, log, health: { await worker.health() }, ticks: { await worker.tick() },
         metrics: { await worker.metrics() })
+      probes.announce(until: signals, stopsWithin: settings.lanes.drainTimeout + leaveTime)
       do {
         try await worker.start()
       } catch {
         throw CommandFailure(.failed, "\(error)")
       }
-      signals.whenHungUp { worker.reload() }
+      signals.whenHungUp {
+        probes.reload {
+          worker.reload()
+          await worker.awaitReload()
+        }
+      }
       let watch = ready.map { ready in
         Task { await keep(ready, asHealthyAs: worker, log) }
       }
       await signals.wait()
       watch?.cancel()
       let isDone = await worker.stop()
-      await probes?.stop()
+      await probes.stop()
       return isDone && !hasFailed.load(ordering: .relaxed) ? .ok : .retryLater
     }
   }
@@ -86,6 +92,9 @@ enum WorkerVerb {
       throw CommandFailure(error.code == .configuration ? .config : .failed, "\(error)")
     }
   }
+
+  /// To commit, to leave the group and to end, after the drain.
+  private static let leaveTime: Duration = .seconds(15)
 
   private static let healthInterval: Duration = .seconds(1)
   /// Somebody may wait for the file.

@@ -6,7 +6,7 @@ import Testing
 @testable import Probes
 
 @Suite struct ProbeServerTests {
-  fileprivate func run(
+  private func run(
     health: Health = Health(),
     ticks: @escaping @Sendable () async -> Void = {},
     _ body: ((String) throws -> Answer) async throws -> Void
@@ -136,7 +136,7 @@ private struct Answer: Equatable {
   let body: String
 }
 
-private actor Health {
+actor Health {
   private(set) var parts = [
     HealthPart("partitions", trouble: "not yet"), HealthPart("redis", trouble: "not yet"),
   ]
@@ -150,7 +150,7 @@ private actor Health {
 }
 
 /// What a thread goes through when it does something. Closed, nobody gets through.
-private actor Gate {
+actor Gate {
   private var isOpen = true
   private var stuck: [CheckedContinuation<Void, Never>] = []
   private var onStuck: CheckedContinuation<Void, Never>?
