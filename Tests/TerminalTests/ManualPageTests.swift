@@ -20,6 +20,8 @@ import Testing
     #expect(
       page == #"""
         .TH "fanfare\-audience\-seed" 1 "" "fanfare 1.2.3" "fanfare manual"
+        .nh
+        .ad l
         .SH NAME
         fanfare\-audience\-seed \- Make people\(aqs profiles up
         .SH SYNOPSIS

@@ -40,6 +40,8 @@ struct ManualPage {
     let source = Roff.escaped("\(program.name) \(program.version)")
     // Without a date: a page changes only when a declaration does.
     text += ".TH \"\(name)\" 1 \"\" \"\(source)\" \"\(Roff.escaped(program.name)) manual\"\n"
+    // No word is broken, and none is spread: names of options and keys are among them.
+    text += ".nh\n.ad l\n"
     text += ".SH NAME\n\(name) \\- \(Roff.escaped(verb?.summary ?? program.summary))\n"
     text += ".SH SYNOPSIS\n\(Roff.line(program.usage(of: chain)))\n"
     guard let verb, !verb.discussion.isEmpty else { return }
