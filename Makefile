@@ -17,6 +17,8 @@ run_packages := $(build_packages) redis-server ca-certificates tzdata curl
 # What the compiler needs besides for the tests: the Lua that Redis' scripts run on.
 test_build_packages := $(build_packages) liblua5.1-0-dev
 test_packages := $(run_packages) liblua5.1-0-dev nghttp2-client nghttp2-server openssl python3
+# What makes a Debian package.
+package_packages := dpkg-dev binutils patchelf
 # Whose languages the examples speak, and Node also plays Apple.
 example_packages := nodejs golang-go
 
@@ -219,6 +221,18 @@ build: ## Install what is missing, build in release mode: .build/release/fanfare
 	@$(call install,$(run_packages),)
 	$(call say,"Building in release mode; the first build takes some minutes")
 	swift build -c release --product fanfare $(ARGS) >&2
+
+.PHONY: deb
+deb: build ## Build, make a Debian package: .build/fanfare_VERSION_ARCHITECTURE.deb
+	@$(call install,$(package_packages),dpkg-deb dpkg-shlibdeps patchelf)
+	$(call say,"Making the package")
+	Config/debian/build
+
+.PHONY: test-deb
+test-deb: build ## Build, make a Debian package, install it in a folder, run, upgrade, remove and purge it
+	@$(call install,$(package_packages) groff-base redis-server,dpkg-deb dpkg-shlibdeps patchelf groff redis-server)
+	$(call say,"Trying the package")
+	exec Tests/Packaging/run
 
 .PHONY: format
 format: ## Format every Swift file in place

@@ -15,7 +15,8 @@ enum Fanfare {
   static let version = "0.1.0"
 }
 
-/// The command line, declared once: parsing, help, suggestions and completions come from here.
+/// The command line, declared once: parsing, help, manual pages, suggestions and
+/// completions come from here.
 let fanfareProgram = Program(
   name: "fanfare",
   summary: "notify a streamer's followers, through Apple's push service, when the stream goes live",
@@ -55,6 +56,7 @@ let fanfareProgram = Program(
     BenchVerb.verb,
     VersionVerb.verb(version: Fanfare.version),
     .completions(program: "fanfare"),
+    .manual(program: "fanfare"),
     GuardedVerb.verb,
     BenchSenderVerb.verb,
   ],

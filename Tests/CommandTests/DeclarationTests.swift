@@ -20,6 +20,7 @@ import Testing
     ["user", "forget"], ["follow"], ["unfollow"], ["audience", "show"],
     ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
     ["config"], ["config", "show"], ["config", "schema"], ["doctor"], ["completions"],
+    ["man"],
   ])
   func everyVerbExplainsItself(_ path: [String]) throws {
     let process = try Command.start(path + ["--help"])
@@ -46,6 +47,26 @@ import Testing
     let outcome = try Command.run("completions", shell)
     #expect(outcome.code == 0)
     #expect(outcome.text.contains("audience") && outcome.text.contains("all-locales"))
+  }
+
+  @Test func pagesAndCompletionsNameEveryVerbAndOption() throws {
+    let bash = fanfareProgram.completions(for: .bash)
+    let zsh = fanfareProgram.completions(for: .zsh)
+    let fish = fanfareProgram.completions(for: .fish)
+    #expect(fanfareProgram.manualPages.count > fanfareProgram.verbs.count)
+    for page in fanfareProgram.manualPages {
+      let chain = try #require(fanfareProgram.chain(page.path))
+      let text = fanfareProgram.manualPage(path: page.path)
+      for option in fanfareProgram.options(at: chain) where !option.isHidden {
+        let escaped = option.name.split(separator: "-").joined(separator: "\\-")
+        #expect(text.contains("\\-\\-\(escaped)"), "\(page.name) \(option.name)")
+        #expect(bash.contains("--\(option.name)") && zsh.contains("--\(option.name)"))
+        #expect(fish.contains(" -l \(option.name) "))
+      }
+      guard let verb = page.path.last else { continue }
+      #expect(bash.contains(" \(verb)\")") && zsh.contains("'\(verb):"), "\(page.name)")
+      #expect(fish.contains(" -a \(verb) -d "))
+    }
   }
 
   @Test func versionsAreJSON() throws {

@@ -5,6 +5,27 @@ extension Program {
   }
 }
 
+extension Program {
+  /// What a command line of a level looks like: `fanfare emit [options] --streamer <TEXT>`.
+  func usage(of chain: [Verb]) -> String {
+    var usage = ([name] + chain.map(\.name)).joined(separator: " ")
+    if chain.last?.isGroup ?? true { usage += " <verb>" }
+    usage += " [options]"
+    for argument in chain.last?.arguments ?? [] { usage += " " + argument.usage }
+    for option in chain.last?.options ?? [] where option.isRequired {
+      usage += " --\(option.name) <\(option.valueName)>"
+    }
+    return usage
+  }
+
+  /// The codes that a level's verb may end with: all of them for the program, none for a group.
+  func exitCodes(of chain: [Verb]) -> [ExitCode] {
+    guard let verb = chain.last else { return ExitCode.allCases }
+    guard !verb.isGroup else { return [] }
+    return ExitCode.allCases.filter { verb.exitCodes.contains($0) || $0 == .usage }
+  }
+}
+
 /// Lays out help: one column of names, one of explanations; below each other where the terminal is
 /// narrow.
 struct HelpText {
@@ -45,13 +66,7 @@ struct HelpText {
   private mutating func writeHead() {
     paragraph("\(command): \(verb?.summary ?? program.summary)")
     text += "\n"
-    var usage = command
-    if verb?.isGroup ?? true { usage += " <verb>" }
-    usage += " [options]"
-    for argument in verb?.arguments ?? [] { usage += " " + argument.usage }
-    for option in verb?.options ?? [] where option.isRequired {
-      usage += " --\(option.name) <\(option.valueName)>"
-    }
+    let usage = program.usage(of: chain)
     let lines = TextLayout.wrapped(usage, to: max(width - 7, 1))
     text += console.styled("Usage:", .bold) + " " + lines.joined(separator: "\n         ") + "\n"
     if let verb, !verb.discussion.isEmpty {
@@ -94,7 +109,7 @@ struct HelpText {
       label: "\(short)--\(option.name)\(value)\(again)", explanation: option.help + hints)
   }
 
-  private static func hints(
+  static func hints(
     _ kind: ValueKind, _ defaultText: String?, environment: String?, isRequired: Bool
   ) -> String {
     var hints: [String] = []
@@ -121,13 +136,7 @@ struct HelpText {
   }
 
   private mutating func writeExitCodes() {
-    let codes: [ExitCode]
-    if let verb {
-      guard !verb.isGroup else { return }
-      codes = ExitCode.allCases.filter { verb.exitCodes.contains($0) || $0 == .usage }
-    } else {
-      codes = ExitCode.allCases
-    }
+    let codes = program.exitCodes(of: chain)
     section("Exit codes", codes.map { Entry(label: "\($0.rawValue)", explanation: $0.meaning) })
   }
 
