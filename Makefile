@@ -178,6 +178,11 @@ test-alerts: ## Ask Prometheus' own tool what the alert rules make of faults, se
 	promtool check rules docker/prometheus/alerts.yaml
 	promtool test rules Tests/Alerts/rules.yaml
 
+.PHONY: lint-kubernetes
+lint-kubernetes: ## Check docker/kubernetes and docker/compose.yaml by the schemas, and against the program (FANFARE_BINARY)
+	@$(call install,ca-certificates python3 python3-venv,python3)
+	exec Tests/Kubernetes/run $(ARGS)
+
 .PHONY: test-judges
 test-judges: ## Others' libraries that judge what goes to FCM and to browsers: can each refuse? Then examples/web in Chromium
 	@$(call install,ca-certificates python3 python3-venv chromium dbus-daemon openssl,python3 dbus-daemon openssl)

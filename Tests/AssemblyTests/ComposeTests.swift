@@ -30,7 +30,7 @@ import Testing
       SettingsInput(file: nil, environment: try variables(of: name), overrides: []))
   }
 
-  @Test(arguments: ["topics", "worker", "api"])
+  @Test(arguments: ["topics", "worker", "api", "dashboard"])
   func whatIsSetIsASetting(of service: String) throws {
     let report = try Self.report(service)
     let others = report.findings.filter { !"\($0)".contains("cannot be opened") }
@@ -48,6 +48,22 @@ import Testing
     #expect(settings.api.keysFile == "/keys/api-keys")
     let keys = try Self.service("api-key").joined(separator: "\n")
     #expect(keys.contains("> /keys/api-keys"))
+  }
+
+  /// It takes a key, for it listens on more than loopback, and a profile starts all that it needs.
+  @Test func theDashboardIsPublishedOnLoopbackAlone() throws {
+    let settings = try Self.report("dashboard").read
+    #expect(settings.api.plain && settings.api.keysFile == "/keys/api-keys")
+    let lines = try Self.service("dashboard")
+    #expect(lines.contains("    command: [\"dashboard\", \"--address\", \"0.0.0.0\"]"))
+    #expect(lines.contains("    ports: [\"127.0.0.1:8090:8090\"]"))
+    for service in ["dashboard", "redis", "api-key", "shared"] {
+      #expect(
+        try Self.service(service).contains {
+          $0.hasPrefix("    profiles: [") && $0.contains("dashboard")
+        },
+        "\(service)")
+    }
   }
 
   @Test(arguments: [("worker", "simulator"), ("api", "api")])

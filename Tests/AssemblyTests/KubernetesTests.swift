@@ -14,8 +14,9 @@ struct Manifests: CustomTestStringConvertible {
   let folder: String
   let verb: String
 
-  static let worker = Manifests(folder: "docker/kubernetes", verb: "worker")
+  static let worker = Manifests(folder: "docker/kubernetes/worker", verb: "worker")
   static let api = Manifests(folder: "docker/kubernetes/api", verb: "api")
+  static let dashboard = Manifests(folder: "docker/kubernetes/dashboard", verb: "dashboard")
 
   static let monitoring = Manifests(folder: "docker/kubernetes/monitoring", verb: "monitoring")
 
@@ -55,13 +56,13 @@ struct Manifests: CustomTestStringConvertible {
 
 /// docker/kubernetes says things that the settings and the rooms say, too.
 @Suite struct KubernetesTests {
-  @Test(arguments: [Manifests.worker, .api])
+  @Test(arguments: [Manifests.worker, .api, .dashboard])
   func theConfigurationIsRightButForItsSecrets(of manifests: Manifests) {
     let others = manifests.report().findings.filter { !"\($0)".contains("cannot be opened") }
     #expect(others.isEmpty, "\(others)")
   }
 
-  @Test(arguments: [Manifests.worker, .api])
+  @Test(arguments: [Manifests.worker, .api, .dashboard])
   func probesAskWhereTheProcessAnswers(of manifests: Manifests) throws {
     let settings = manifests.report().read
     #expect(settings.probes.host == "0.0.0.0")
@@ -69,7 +70,7 @@ struct Manifests: CustomTestStringConvertible {
     #expect(try manifests.value("containerPort", "deployment.yaml") == port)
     #expect(try manifests.value("prometheus.io/port", "deployment.yaml") == port)
     let deployment = try manifests.text("deployment.yaml")
-    let readiness = manifests.verb == "api" ? "/startupz" : "/readyz"
+    let readiness = manifests.verb == "worker" ? "/readyz" : "/startupz"
     for path in ["/livez", readiness, "/metrics"] {
       #expect(deployment.contains("path: \(path)\n"))
     }
@@ -77,13 +78,13 @@ struct Manifests: CustomTestStringConvertible {
   }
 
   /// A file that is not mounted would be found out by the first pod.
-  @Test(arguments: [Manifests.worker, .api])
+  @Test(arguments: [Manifests.worker, .api, .dashboard])
   func eachFileOfTheConfigurationIsMounted(of manifests: Manifests) throws {
     let mounts = try manifests.values("mountPath", "deployment.yaml")
     let files = try manifests.text("fanfare.yaml").split(separator: "\n")
       .filter { $0.contains(": /") && !$0.hasPrefix("#") }
       .compactMap { $0.firstIndex(of: "/").map($0.suffix(from:)) }
-    #expect(files.count == (manifests.verb == "api" ? 5 : 3))
+    #expect(files.count == ["worker": 3, "api": 5, "dashboard": 4][manifests.verb])
     for file in files.map(String.init) + ["/etc/fanfare/fanfare.yaml"] {
       #expect(mounts.contains { file == $0 || file.hasPrefix($0 + "/") }, "\(file)")
     }
@@ -94,10 +95,10 @@ struct Manifests: CustomTestStringConvertible {
   }
 
   /// Who is named is one of those that the page of Redis tells to make.
-  @Test(arguments: [Manifests.worker, .api])
+  @Test(arguments: [Manifests.worker, .api, .dashboard])
   func theUserOfRedisIsADocumentedOne(of manifests: Manifests) throws {
     let user = try #require(manifests.report().read.redis.username)
-    #expect(user == (manifests.verb == "api" ? "api" : "fanfare"))
+    #expect(user == (manifests.verb == "worker" ? "fanfare" : manifests.verb))
     #expect(try Checkout.text("docs/redis.md").contains("ACL SETUSER \(user) on "))
   }
 
@@ -129,7 +130,7 @@ struct Manifests: CustomTestStringConvertible {
 
   /// Beside a file whose name says the id.
   @Test func nothingThatIsShippedPinsTheIDOfAKey() throws {
-    let files = ["README.md", "docker/compose.yaml", "docker/kubernetes/fanfare.yaml"]
+    let files = ["README.md", "docker/compose.yaml", "docker/kubernetes/worker/fanfare.yaml"]
     for file in files {
       let text = try Checkout.text(file)
       #expect(!text.contains("\n  key_id:") && !text.contains("APNS_KEY_ID"), "\(file)")
@@ -141,7 +142,7 @@ struct Manifests: CustomTestStringConvertible {
     #expect(try manifests.values("replicas", "deployment.yaml").isEmpty)
   }
 
-  @Test(arguments: [Manifests.worker, .api, .monitoring])
+  @Test(arguments: [Manifests.worker, .api, .dashboard, .monitoring])
   func eachManifestIsApplied(by manifests: Manifests) throws {
     let kustomization = try manifests.text("kustomization.yaml")
     for name in try Checkout.names(in: manifests.folder) where name.hasSuffix(".yaml") {
@@ -155,6 +156,30 @@ struct Manifests: CustomTestStringConvertible {
     // To leave Kafka's group, and to end.
     #expect(try Manifests.worker.grace() >= settings.lanes.drainTimeout + .seconds(8))
     #expect(try Manifests.worker.memoryLimit() > Assembly.memoryBudget(settings).bytes)
+  }
+
+  /// The overlay has a configuration and a size of its own.
+  @Test func theExamplesPodsHaveTheMemoryThatItsWorkersTake() throws {
+    let example = Manifests(folder: "docker/kubernetes/example", verb: "worker")
+    let file = Checkout.path("\(example.folder)/worker.yaml")
+    let settings = SettingsLoader.load(
+      SettingsInput(file: file, environment: [:], overrides: [])
+    ).read
+    #expect(settings.lanes.count == 4)
+    let limit = try example.value("memory", "worker-size.yaml")
+    let mebibytes = try #require(limit.hasSuffix("Mi") ? Int(limit.dropLast(2)) : nil)
+    #expect(mebibytes << 20 > Assembly.memoryBudget(settings).bytes)
+    #expect(try Manifests.worker.grace() >= settings.lanes.drainTimeout + .seconds(8))
+  }
+
+  /// The address, the port and the certificate of the command line and of the Service agree.
+  @Test func theDashboardIsServedWithACertificateAndKeys() throws {
+    let settings = Manifests.dashboard.report().read
+    #expect(settings.api.keysFile != nil && settings.api.tls.certificateFile != nil)
+    let deployment = try Manifests.dashboard.text("deployment.yaml")
+    #expect(deployment.contains("\"--address\", \"0.0.0.0\", \"--port\", \"8443\"]"))
+    #expect(deployment.contains("- name: https\n              containerPort: 8443\n"))
+    #expect(try Manifests.dashboard.value("targetPort", "service.yaml") == "https")
   }
 
   @Test func podsHaveTheTimeAndTheMemoryThatTheAPITakes() throws {
