@@ -13,7 +13,8 @@ enum FanOutReschedule {
     "reschedule", summary: "Change when a scheduled event is sent",
     discussion: """
       The event keeps its lifetime, which counts from the new time. A time that is past sends the \
-      event at once; one from which it would have expired is refused. An event that is being sent cannot be rescheduled.
+      event at once; one from which it would have expired is refused. An event that is being sent \
+      cannot be rescheduled.
       """,
     options: [sendAt, sendAtLocal], arguments: [FanOutVerb.event],
     examples: [
