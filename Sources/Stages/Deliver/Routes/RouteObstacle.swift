@@ -57,7 +57,7 @@ extension RouteObstacle: CustomStringConvertible {
   }
 }
 
-/// The obstacles of a route. Operators are told when each begins, and when pushes can be sent again.
+/// The obstacles of a route. The log says when each begins, and when pushes can be sent again.
 final class RouteObstacles {
   private let destination: Destination
   private let credentials: String?

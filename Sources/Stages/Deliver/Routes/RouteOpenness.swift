@@ -57,7 +57,7 @@ final class RouteOpenness {
 
   // MARK: the conclusion
 
-  /// Of the closure, in words: a connection that fails meanwhile is not why a credential is missing.
+  /// Of the closure, in words: a failing connection is not why a credential is missing.
   var reason: String { lack?.reason ?? lastFailure }
 
   /// The obstacle that keeps everything from being sent; nil when nothing does.
