@@ -86,7 +86,7 @@ endef
 .PHONY: help
 help: ## List the targets
 	@printf 'make <target> [ARGS="..."]\n\n'
-	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: ## Install what is missing, build, fan one event out to 100,000 followers
@@ -182,6 +182,21 @@ test-alerts: ## Ask Prometheus' own tool what the alert rules make of faults, se
 lint-kubernetes: ## Check docker/kubernetes and docker/compose.yaml by the schemas, and against the program (FANFARE_BINARY)
 	@$(call install,ca-certificates python3 python3-venv,python3)
 	exec Tests/Kubernetes/run $(ARGS)
+
+.PHONY: sbom
+sbom: ## List what the release build is made of, as CycloneDX 1.6: .build/fanfare.cdx.json (FANFARE_BINARY: of another)
+	@$(call install,$(run_packages) python3 git,python3 git)
+	binary=$${FANFARE_BINARY:-.build/release/fanfare}
+	if [ -z "$${FANFARE_BINARY:-}" ]; then
+	  $(call say,"Building in release mode; the first build takes some minutes")
+	  swift build -c release --product fanfare >&2
+	fi
+	exec python3 -B Tests/Sbom/write.py "$$binary" .build/fanfare.cdx.json
+
+.PHONY: test-sbom
+test-sbom: sbom ## Check that list by the schema of CycloneDX, and against what the program loads
+	@$(call install,ca-certificates python3 python3-venv,python3)
+	exec Tests/Sbom/run "$${FANFARE_BINARY:-.build/release/fanfare}" .build/fanfare.cdx.json
 
 .PHONY: test-judges
 test-judges: ## Others' libraries that judge what goes to FCM and to browsers: can each refuse? Then examples/web in Chromium
