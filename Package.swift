@@ -426,7 +426,7 @@ let testTargets: [Target] = [
       "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis",
       "ServerProcesses", "Telemetry", "Traces",
     ]),
-  tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry", "Threads"]),
+  tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),
   tests("YAMLTests", ["YAML"]),
   tests("TextTests", ["Text"]),
@@ -599,7 +599,7 @@ let testTargets: [Target] = [
     [
       "Checkout", "fanfare", "FCMSimulator", "Fixtures", "Ingest", "JSON", "Kafka", "Model",
       "Processes",
-      "Redis", "ServerProcesses", "Terminal", "TLS", "WebPushSimulator",
+      "Redis", "ServerProcesses", "Settings", "Terminal", "TLS", "WebPushSimulator",
     ]),
   tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),
   tests("TidyTests", ["Checkout"]),

@@ -15,7 +15,7 @@ extension WorkerBed {
 
   /// As `startProcess`, but does not wait. Another one of this id may have been before.
   package func beginProcess(
-    _ id: String, executable: String, settings: [String] = []
+    _ id: String, executable: String, settings: [String] = [], environment: [String: String] = [:]
   ) throws -> ChildProcess {
     let ready = readyFile(id)
     unlink(ready)
@@ -32,7 +32,7 @@ extension WorkerBed {
       ] + kafka.settings + settings
     return try ChildProcess(
       [executable, "worker", "--ready-file", ready] + all.flatMap { ["--set", $0] },
-      output: .file(logFile(id)))
+      output: .file(logFile(id)), environment: environment)
   }
 
   /// Waits until a worker that was begun has partitions, and nothing is wrong.
