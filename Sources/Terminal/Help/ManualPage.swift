@@ -86,8 +86,9 @@ struct ManualPage {
     let examples = verb?.examples ?? program.examples
     guard !examples.isEmpty else { return }
     text += ".SH EXAMPLES\n"
-    for example in examples {
-      text += ".PP\n\(Roff.line(example.meaning)):\n"
+    for (index, example) in examples.enumerated() {
+      if index > 0 { text += ".PP\n" }
+      text += "\(Roff.line(example.meaning)):\n"
       // Never filled: an example is there to be pasted.
       text += ".RS 4\n.nf\n\(Roff.line(example.command))\n.fi\n.RE\n"
     }
