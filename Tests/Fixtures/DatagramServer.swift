@@ -52,12 +52,13 @@ package final class DatagramServer {
     return Array(buffer.prefix(max(0, count)))
   }
 
-  /// The next message with a field that begins so.
+  /// The next message with a field that begins so; fails when it is not among very many.
   package func until(_ prefix: String) async throws -> [String] {
-    while true {
+    for _ in 0..<10_000 {
       let message = try await next()
       if message.contains(where: { $0.hasPrefix(prefix) }) { return message }
     }
+    throw Silence()
   }
 
   /// Whether no message is there.
