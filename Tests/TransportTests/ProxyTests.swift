@@ -181,7 +181,8 @@ private final class ResettingProxy {
   private var accepted: Int32 = -1
 
   init() throws {
-    listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    self.listening = listening
     let any = try Resolver.numeric(Endpoint(host: "127.0.0.1", port: 0)).get()[0]
     _ = any.withSocketAddress { bind(listening, $0, $1) }
     listen(listening, 1)
