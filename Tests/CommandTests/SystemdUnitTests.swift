@@ -20,7 +20,7 @@ struct SystemdUnit: CustomTestStringConvertible {
 
   func text() throws -> String { try Checkout.text("Config/systemd/\(name)") }
 
-  /// The values of a key, which stands at the beginning of a line.
+  /// The values of a key, which is at the beginning of a line.
   func values(_ key: String) throws -> [String] {
     try text().split(separator: "\n").filter { $0.hasPrefix(key + "=") }
       .map { String($0.dropFirst(key.count + 1)) }

@@ -12,7 +12,7 @@ struct LayoutRules {
     "AppleInterfaces", "Checkout", "Fixtures", "ForeignServers", "ThreadSanitizer", "Valgrind",
     "Alerts", "Drill", "MemoryKafka", "MemoryKafkaTests", "MemoryRedis", "MemoryRedisTests",
     "Lua", "Mutants", "Fuzz", "FuzzTargets", "FuzzTargetsTests", "Judges", "Web",
-    "Kubernetes", "Sbom", "World", "WorldTests", "WorldTool",
+    "Kubernetes", "Packaging", "Sbom", "World", "WorldTests", "WorldTool",
   ]
 
   /// Rooms without unit tests of their own, and what tests them.
