@@ -1,5 +1,6 @@
 import APNsSimulator
 import Pipeline
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing
@@ -49,7 +50,8 @@ import Testing
 
   /// A try reads all counters: frequent beats must not cost as much as rare ones each.
   @Test func thePointOfTheSeriesIsTriedOnceInItsInterval() async throws {
-    let bed = try await WorkerBed()
+    // Of one Redis: a cluster's masters count apart.
+    let bed = try await WorkerBed(redis: RedisServerProcess())
     @Sendable func calls(_ command: String) throws -> Int {
       let lines = try bed.redis.cli("INFO", "commandstats").split(whereSeparator: \.isNewline)
       let prefix = "cmdstat_\(command):calls="
