@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import Synchronization
 import Telemetry
 
 /// Tells systemd how the process is, as sd_notify(3) says: READY, STATUS, RELOADING, STOPPING, and
@@ -15,6 +16,7 @@ package actor ServiceNotifier {
   private static let usualLifeInterval: Duration = .seconds(10)
 
   private let loop = EventLoop(name: "systemd")
+  private let hasBegunToStop = Atomic(false)
   private let socket: NotifySocket
   /// Half of the watchdog's time; nil: systemd watches no sign of life.
   private let watchdogInterval: Duration?
@@ -73,11 +75,19 @@ package actor ServiceNotifier {
   /// Sends STOPPING; READY is never sent after it.
   /// - Parameter limit: how long the process may take to end. systemd waits at least for that long.
   package nonisolated func stopping(within limit: Duration?) {
-    onLoop { $0.beginStop(limit) }
+    guard !hasBegunToStop.exchange(true, ordering: .relaxed) else { return }
+    let time = limit.map { [Self.moreTime($0)] } ?? []
+    let fields = ["STOPPING=1", Self.statusLine("stopping: finishes what it has begun")] + time
+    // At once: the process may end before the loop's next turn.
+    let isTaken = socket.send(fields)
+    onLoop { $0.beginStop(isTaken ? [] : fields) }
   }
 
-  /// Ends the thread. Nothing is sent any more.
-  package nonisolated func end() { loop.stop() }
+  /// Sends STOPPING if nobody has, and ends the thread. Nothing is sent any more.
+  package nonisolated func end() {
+    stopping(within: nil)
+    loop.stop()
+  }
 
   /// A task that begins here needs none of the runtime's threads, which may all be busy.
   private nonisolated func onLoop(
@@ -88,7 +98,7 @@ package actor ServiceNotifier {
 
   private func observe(_ health: @escaping @Sendable () async -> [HealthPart]) async {
     let parts = await health()
-    guard phase != .stopping else { return }
+    guard !hasBegunToStop.load(ordering: .relaxed) else { return }
     report(parts)
     let interval = phase == .running ? Self.runningInterval : Self.startingInterval
     loop.schedule(after: interval) { [weak self] in
@@ -130,19 +140,18 @@ package actor ServiceNotifier {
     let isRunning = phase == .running
     if isRunning { socket.send(["RELOADING=1", "MONOTONIC_USEC=\(loop.clock / 1_000)"]) }
     await body()
-    if isRunning, phase == .running { owesReady = !socket.send(["READY=1"]) }
+    if isRunning, !hasBegunToStop.load(ordering: .relaxed) { owesReady = !socket.send(["READY=1"]) }
   }
 
-  private func beginStop(_ limit: Duration?) {
-    guard phase != .stopping else { return }
+  /// - Parameter fields: what systemd did not take yet.
+  private func beginStop(_ fields: [String]) {
     phase = .stopping
-    let time = limit.map { [Self.moreTime($0)] } ?? []
-    insist(["STOPPING=1", Self.statusLine("stopping: finishes what it has begun")] + time)
+    insist(fields)
   }
 
   /// Sends it until systemd takes it.
   private func insist(_ fields: [String]) {
-    guard !socket.send(fields) else { return }
+    guard !fields.isEmpty, !socket.send(fields) else { return }
     loop.schedule(after: .milliseconds(50)) { [weak self] in
       self?.assumeIsolated { $0.insist(fields) }
     }
