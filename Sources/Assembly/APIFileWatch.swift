@@ -24,7 +24,7 @@ package final class APIFileWatch: Sendable {
   ) {
     self.interval = interval
     watch = Watch(settings, options, server, log, loop)
-    // Whoever asks for the templates asks `files` for those in use.
+    // The templates in use are asked of `files`.
     self.templates = templates.map { [loop] files in
       TemplateWatch(
         loop: loop, every: settings.templates.reloadInterval, log: log,

@@ -15,8 +15,8 @@ package final class DevelopmentDirectory: Sendable {
   private static let templates = "templates"
   private static let template = "go-live.yaml"
   static let templateName = "\(templates)/\(template)"
-  /// What undos have taken away: the text of this run, and the one of earlier runs. Not among the
-  /// templates: workers read all of those.
+  /// Texts that undos have taken away: that of this run, and that of earlier runs. They are not
+  /// among the templates: workers read all of those.
   static let undoneTemplate = "go-live.undone.yaml"
   static let earlierTemplate = "go-live.earlier.yaml"
   private static let maximumTemplateBytes = 1 << 20

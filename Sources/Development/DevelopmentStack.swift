@@ -63,7 +63,7 @@ package final class DevelopmentStack {
         redisPort: ports.redis, redisDirectory: DevelopmentDirectory.redis,
         kafkaPort: ports.kafka, sections: sections(ports)))
     do throws(LocalRunError) {
-      // Whoever looks for Ken's push is to find it.
+      // A trace of Ken's push finds it.
       let ours = ["templates.reload_interval=1s", "events.trace=all"]
       let flags = (ours + settings).flatMap { ["--set", $0] }
       let api = try processes.start(

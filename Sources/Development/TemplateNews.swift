@@ -1,4 +1,4 @@
-/// What the worker's log says of the template, in words for somebody who edits it.
+/// News of the template from the worker's log, in words for somebody who edits it.
 enum TemplateNews {
   /// - Parameters:
   ///   - line: of the log, as text.

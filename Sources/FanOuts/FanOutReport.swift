@@ -93,7 +93,7 @@ package enum FanOutReport {
     return ahead(status.dueAt, now: now)
   }
 
-  /// Who stopped it, when and why, as far as that is known.
+  /// By whom, when and why it was stopped, as far as that is known.
   private static func haltNote(_ status: FanOutStatus, now: Int64) -> String {
     var words: [String] = []
     if !status.haltedBy.isEmpty { words.append("by \(status.haltedBy)") }

@@ -113,7 +113,7 @@ package actor ServiceNotifier {
     let words = troubles.isEmpty ? "ready" : heading + troubles.joined(separator: "; ")
     let saysReady = isStarted && (phase == .starting || owesReady)
     guard saysReady || words != status else { return }
-    // What systemd did not take is sent again in the next round.
+    // A message that systemd did not take is sent again in the next round.
     guard socket.send((saysReady ? ["READY=1"] : []) + [Self.statusLine(words)]) else { return }
     status = words
     owesReady = false

@@ -211,6 +211,24 @@ private final class Servers {
   func close() { for listener in listeners { listener.close() } }
 }
 
+/// A socket of the loopback address that listens on a free port, and which no loop looks after.
+/// - Parameter queue: connections that may wait to be accepted.
+func listeningSocket(queue: Int32) throws -> (descriptor: Int32, endpoint: Endpoint) {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  let any = try Resolver.numeric(Endpoint(host: "127.0.0.1", port: 0)).get()[0]
+  _ = any.withSocketAddress { bind(descriptor, $0, $1) }
+  listen(descriptor, queue)
+  var bound = sockaddr_in()
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  withUnsafeMutablePointer(to: &bound) {
+    _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      getsockname(descriptor, $0, &length)
+    }
+  }
+  let port = Int(UInt16(bigEndian: bound.sin_port))
+  return (descriptor, Endpoint(host: "127.0.0.1", port: port))
+}
+
 /// An address at which a connection is neither taken nor refused: its queue of connections that
 /// nobody accepts is full, so that the kernel drops what comes.
 private struct BlackHole: Sendable {
@@ -218,19 +236,8 @@ private struct BlackHole: Sendable {
   private let descriptors: [Int32]
 
   init() throws {
-    let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    let any = try Resolver.numeric(Endpoint(host: "127.0.0.1", port: 0)).get()[0]
-    _ = any.withSocketAddress { bind(listening, $0, $1) }
-    listen(listening, 0)
-    var bound = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutablePointer(to: &bound) {
-      _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getsockname(listening, $0, &length)
-      }
-    }
-    let port = Int(UInt16(bigEndian: bound.sin_port))
-    address = try Resolver.numeric(Endpoint(host: "127.0.0.1", port: port)).get()[0]
+    let (listening, endpoint) = try listeningSocket(queue: 0)
+    address = try Resolver.numeric(endpoint).get()[0]
     // The first is queued, the others find no room.
     let filling = (0..<4).compactMap { [address] _ in address.connect(TransportOptions()) }
     descriptors = [listening] + filling

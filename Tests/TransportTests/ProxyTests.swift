@@ -181,19 +181,7 @@ private final class ResettingProxy {
   private var accepted: Int32 = -1
 
   init() throws {
-    let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    self.listening = listening
-    let any = try Resolver.numeric(Endpoint(host: "127.0.0.1", port: 0)).get()[0]
-    _ = any.withSocketAddress { bind(listening, $0, $1) }
-    listen(listening, 1)
-    var bound = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutablePointer(to: &bound) {
-      _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getsockname(listening, $0, &length)
-      }
-    }
-    endpoint = Endpoint(host: "127.0.0.1", port: Int(UInt16(bigEndian: bound.sin_port)))
+    (listening, endpoint) = try listeningSocket(queue: 1)
   }
 
   deinit {

@@ -35,24 +35,34 @@ import World
     harness.redis("ZSCORE", harness.keyspace.statsScheduled, event)
   }
 
-  /// A worker without templates comes until it has refused the event's release.
-  private static func refuseRelease(of event: String, _ harness: WorldHarness) throws {
+  /// A worker for the one follower of `s1`.
+  private static func startWorker(
+    _ harness: WorldHarness, _ change: (inout PipelineOptions) -> Void = { _ in }
+  ) throws -> WorldWorker {
+    harness.follow("s1", tokens: [paddedHex(1)])
+    let worker = try harness.startWorker(change)
+    try harness.ready()
+    return worker
+  }
+
+  /// Schedules e1. Its worker goes, and one without templates comes until it has refused the
+  /// release. Returns when e1 was due.
+  private static func refusedRelease(_ harness: WorldHarness) throws -> Int64 {
+    let first = try startWorker(harness)
+    let due = try emit("e1", in: .seconds(20), harness)
+    #expect(harness.stop(first))
     let worker = try harness.startWorker("without-templates") { $0.templates = [] }
-    try harness.wait(for: "the release of \(event) is a dead letter") {
-      harness.status(event)?.releaseDeadLetter == "unknown_template"
+    try harness.wait(for: "the release of e1 is a dead letter") {
+      harness.status("e1")?.releaseDeadLetter == "unknown_template"
     }
     #expect(harness.stop(worker))
+    return due
   }
 
   /// The event says so meanwhile, and its letter sent in again is its release still.
   @Test func aReleaseIsSentInAgain() throws {
     try WorldHarness.live { harness in
-      harness.follow("s1", tokens: [paddedHex(1)])
-      let first = try harness.startWorker()
-      try harness.ready()
-      let due = try Self.emit("e1", in: .seconds(20), harness)
-      #expect(harness.stop(first))
-      try Self.refuseRelease(of: "e1", harness)
+      let due = try Self.refusedRelease(harness)
       #expect(harness.status("e1")?.state == .scheduled)
       let listed = try #require(Int64(Self.listed("e1", harness)))
       #expect(listed >= due + 900_000 && listed < due + 960_000)
@@ -69,12 +79,7 @@ import World
   /// Nobody sends it in again: the event comes to its end all the same.
   @Test func aReleaseThatIsLeftExpires() throws {
     try WorldHarness.live { harness in
-      harness.follow("s1", tokens: [paddedHex(1)])
-      let first = try harness.startWorker()
-      try harness.ready()
-      let due = try Self.emit("e1", in: .seconds(20), harness)
-      #expect(harness.stop(first))
-      try Self.refuseRelease(of: "e1", harness)
+      let due = try Self.refusedRelease(harness)
       harness.pass(.milliseconds(due + 890_000 - harness.now))
       let second = try harness.startWorker("worker-2")
       let status = try harness.finished("e1")
@@ -88,9 +93,7 @@ import World
   /// Before its time the event's own letter waits for it.
   @Test func theEventsOwnLetterWaitsForItsTime() throws {
     try WorldHarness.live { harness in
-      harness.follow("s1", tokens: [paddedHex(1)])
-      let worker = try harness.startWorker()
-      try harness.ready()
+      let worker = try Self.startWorker(harness)
       let due = try Self.emit("e1", in: .seconds(40), harness)
       let source = try #require(harness.status("e1")?.source)
       harness.append(
@@ -110,9 +113,7 @@ import World
   @Test(arguments: [true, false])
   func aDuplicateKeepsNoOtherEventBack(hasTime: Bool) throws {
     try WorldHarness.live { harness in
-      harness.follow("s1", tokens: [paddedHex(1)])
-      let worker = try harness.startWorker { $0.record.cooldown = .seconds(60) }
-      try harness.ready()
+      let worker = try Self.startWorker(harness) { $0.record.cooldown = .seconds(60) }
       let due = try Self.emit("e1", in: .seconds(600), harness)
       let duplicate =
         hasTime
@@ -134,9 +135,7 @@ import World
   @Test func aReleaseCarriesTheTraceAndTheAppend() throws {
     let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     try WorldHarness.live { harness in
-      harness.follow("s1", tokens: [paddedHex(1)])
-      let worker = try harness.startWorker()
-      try harness.ready()
+      let worker = try Self.startWorker(harness)
       let before = harness.now
       _ = try Self.emit(
         "e1", in: .seconds(20), headers: [KafkaHeader("traceparent", traceparent)], harness)
@@ -160,9 +159,7 @@ import World
   /// A time that is past means at once: no event is late by it.
   @Test func aTimeThatIsPastMakesNoEventOld() throws {
     try WorldHarness.live { harness in
-      harness.follow("s1", tokens: [paddedHex(1)])
-      let worker = try harness.startWorker()
-      try harness.ready()
+      let worker = try Self.startWorker(harness)
       let past = SendTime.at(harness.now - 3_600_000)
       harness.emit("e1", expiresIn: 7_200, more: #""send_at":"\#(past.text)","#)
       #expect(try harness.finished("e1").accepted == 1)

@@ -20,7 +20,7 @@ struct ObstacleShares {
   }
 
   private static let window: Int64 = 60_000
-  /// Nobody has looked within a longer pause between two samples.
+  /// Within a longer pause between two samples nobody has looked.
   private static let longestPause: Int64 = 3_000
   /// The page gets a new state when a number changes, so the time grows in steps.
   private static let step: Int64 = 10_000
