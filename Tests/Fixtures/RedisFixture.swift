@@ -52,3 +52,12 @@ extension RedisClient {
     try await execute(RedisPipeline(["HGETALL", key]))[0].dictionary ?? [:]
   }
 }
+
+extension RedisServerProcess {
+  /// How often it did a command.
+  package func calls(_ command: String) throws -> Int {
+    let line = try cli("INFO", "commandstats").split(whereSeparator: \.isNewline)
+      .first { $0.hasPrefix("cmdstat_\(command):calls=") }
+    return Int(line?.drop { $0 != "=" }.dropFirst().prefix(while: \.isNumber) ?? "0") ?? -1
+  }
+}

@@ -1,4 +1,5 @@
 import APNsSimulator
+import Fixtures
 import Pipeline
 import ServerProcesses
 import Telemetry
@@ -52,16 +53,10 @@ import Testing
   @Test func thePointOfTheSeriesIsTriedOnceInItsInterval() async throws {
     // Of one Redis: a cluster's masters count apart.
     let bed = try await WorkerBed(redis: RedisServerProcess())
-    @Sendable func calls(_ command: String) throws -> Int {
-      let lines = try bed.redis.cli("INFO", "commandstats").split(whereSeparator: \.isNewline)
-      let prefix = "cmdstat_\(command):calls="
-      let line = lines.first { $0.hasPrefix(prefix) }
-      return line.flatMap { Int($0.dropFirst(prefix.count).prefix { $0.isNumber }) } ?? 0
-    }
     let worker = try await bed.startWorker { $0.heartbeatInterval = .milliseconds(50) }
     // Two of each beat.
-    _ = try await bed.until("forty beats") { try calls("expire") >= 80 ? true : nil }
-    let tries = try calls("xadd")
+    _ = try await bed.until("forty beats") { try bed.redis.calls("expire") >= 80 ? true : nil }
+    let tries = try bed.redis.calls("xadd")
     #expect(tries >= 1 && tries <= 10, "\(tries)")
     _ = await worker.stop()
   }

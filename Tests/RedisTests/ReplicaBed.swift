@@ -34,13 +34,6 @@ struct ReplicaBed {
 }
 
 extension RedisServerProcess {
-  /// How often it did a command.
-  func calls(_ command: String) throws -> Int {
-    let line = try cli("INFO", "commandstats").split(whereSeparator: \.isNewline)
-      .first { $0.hasPrefix("cmdstat_\(command):calls=") }
-    return Int(line?.drop { $0 != "=" }.dropFirst().prefix(while: \.isNumber) ?? "0") ?? -1
-  }
-
   /// It is told of nothing any more, and knows it.
   func cutOff() throws {
     try cli("CONFIG", "SET", "masterauth", "nobody's")

@@ -39,13 +39,6 @@ import World
     return due
   }
 
-  private static func isScheduled(_ event: String, _ harness: WorldHarness) throws {
-    try harness.wait(for: "\(event) is scheduled") {
-      harness.status(event)?.state == .scheduled
-        && !harness.redis("ZSCORE", harness.keyspace.statsScheduled, event).isEmpty
-    }
-  }
-
   private static func reschedule(
     _ event: String, to due: Int64, _ harness: WorldHarness
   ) throws -> RescheduleResult {
@@ -77,7 +70,7 @@ import World
       let worker = try Self.startWorker(harness)
       try harness.ready()
       let due = Self.emit("e1", in: .seconds(120), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       harness.pass(.seconds(60))
       #expect(harness.summary.requests == 0 && harness.status("e1")?.state == .scheduled)
       #expect(harness.records(of: harness.world.ingest.eventsTopic) == 1)
@@ -97,7 +90,7 @@ import World
       let first = try Self.startWorker(harness)
       try harness.ready()
       let due = Self.emit("e1", in: .seconds(30), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       harness.pass(.seconds(10))
       // It had taken the event, and died before it wrote: its lease is over later.
       let lease = due + 30_000
@@ -117,7 +110,7 @@ import World
       let workers = try ["worker-1", "worker-2"].map { try Self.startWorker(harness, $0) }
       try harness.ready(workers: 2)
       let due = Self.emit("e1", in: .seconds(30), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       let source = try #require(harness.status("e1")?.source)
       for delay in [0, 1, 2] {
         // As it would have written it: too early, in time, and late.
@@ -144,7 +137,7 @@ import World
       let first = try Self.startWorker(harness)
       try harness.ready()
       Self.emit("e1", in: .seconds(60), expiresIn: lifetime, harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       #expect(harness.stop(first))
       harness.pass(.seconds(180))
       let second = try Self.startWorker(harness, "worker-2")
@@ -162,7 +155,7 @@ import World
       let first = try Self.startWorker(harness)
       try harness.ready()
       let due = Self.emit("e1", in: .seconds(10), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       #expect(harness.stop(first))
       let source = try #require(harness.status("e1")?.source)
       harness.append(
@@ -188,7 +181,7 @@ import World
       let worker = try Self.startWorker(harness)
       try harness.ready()
       Self.emit("e1", in: .seconds(3_000), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       #expect(try harness.order(.cancelled, "e1"))
       let status = try harness.finished("e1")
       #expect(status.state == .done && status.halt == .cancelled && status.pushes == 0)
@@ -205,7 +198,7 @@ import World
       let worker = try Self.startWorker(harness)
       try harness.ready()
       let due = Self.emit("e1", in: .seconds(20), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       #expect(try harness.order(.paused, "e1"))
       harness.pass(.seconds(60))
       #expect(harness.summary.requests == 0 && harness.status("e1")?.state == .running)
@@ -224,7 +217,7 @@ import World
       let worker = try Self.startWorker(harness) { $0.wallClock = clock }
       try harness.ready()
       let due = Self.emit("e1", in: .seconds(60), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       harness.pass(.seconds(40))
       #expect(harness.summary.requests == 0)
       let status = try harness.finished("e1")
@@ -240,7 +233,7 @@ import World
       let worker = try Self.startWorker(harness)
       try harness.ready()
       Self.emit("e1", in: .seconds(40), harness)
-      try Self.isScheduled("e1", harness)
+      try harness.isScheduled("e1")
       harness.emit("e1")
       harness.pass(.seconds(10))
       #expect(harness.status("e1")?.state == .scheduled && harness.summary.requests == 0)

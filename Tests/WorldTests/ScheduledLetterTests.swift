@@ -15,24 +15,13 @@ import World
   ) throws -> Int64 {
     let due = harness.now + delay.wholeMilliseconds
     harness.append(document(id, due, harness), key: "s1", headers: headers)
-    try isScheduled(id, harness)
+    try harness.isScheduled(id)
     return due
   }
 
   private static func document(_ id: String, _ due: Int64, _ harness: WorldHarness) -> String {
     harness.world.document(
       id, streamer: "s1", more: #""send_at":"\#(SendTime.at(due).text)","#)
-  }
-
-  private static func isScheduled(_ event: String, _ harness: WorldHarness) throws {
-    try harness.wait(for: "\(event) is scheduled") {
-      harness.status(event)?.state == .scheduled && !listed(event, harness).isEmpty
-    }
-  }
-
-  /// When workers look at the event next, in ms since 1970.
-  private static func listed(_ event: String, _ harness: WorldHarness) -> String {
-    harness.redis("ZSCORE", harness.keyspace.statsScheduled, event)
   }
 
   /// A worker for the one follower of `s1`.
@@ -64,7 +53,7 @@ import World
     try WorldHarness.live { harness in
       let due = try Self.refusedRelease(harness)
       #expect(harness.status("e1")?.state == .scheduled)
-      let listed = try #require(Int64(Self.listed("e1", harness)))
+      let listed = try #require(Int64(harness.listed("e1")))
       #expect(listed >= due + 900_000 && listed < due + 960_000)
       let letter = try #require(harness.deadLetters.first)
       let second = try harness.startWorker("worker-2")
@@ -84,7 +73,7 @@ import World
       let second = try harness.startWorker("worker-2")
       let status = try harness.finished("e1")
       #expect(status.state == .expired && harness.summary.requests == 0)
-      #expect(Self.listed("e1", harness).isEmpty)
+      #expect(harness.listed("e1").isEmpty)
       #expect(harness.redis("EXISTS", harness.keyspace.document(event: "e1")) == "0")
       #expect(harness.stop(second))
     }
@@ -203,11 +192,6 @@ import World
     }
   }
 
-  /// When workers look at the event next, in ms since 1970.
-  private static func listed(_ harness: WorldHarness) -> String {
-    harness.redis("ZSCORE", harness.keyspace.statsScheduled, "e1")
-  }
-
   /// The dead letter of one wave's release does not end the event: the next wave follows.
   @Test func theNextWaveFollowsADeadLetter() throws {
     try WorldHarness.live { harness in
@@ -216,7 +200,7 @@ import World
       try harness.ready()
       let begins = (harness.now / 60_000 + 10) * 60_000
       let local = Self.emit("e1", at: begins, harness)
-      try harness.wait(for: "it is scheduled") { !Self.listed(harness).isEmpty }
+      try harness.wait(for: "it is scheduled") { !harness.listed("e1").isEmpty }
       #expect(harness.stop(first))
       Self.pass(to: begins, harness)
       let second = try Self.startWorker(harness, "worker-2", hasTemplates: false)
@@ -224,7 +208,7 @@ import World
         harness.status("e1")?.releaseDeadLetter == "unknown_template"
       }
       let next = LocalWaves.due(1, local: local)
-      #expect(Self.listed(harness) == "\(next)")
+      #expect(harness.listed("e1") == "\(next)")
       #expect(harness.stop(second))
       Self.pass(to: next, harness)
       let third = try Self.startWorker(harness, "worker-3")

@@ -186,6 +186,16 @@ final class WorldHarness {
 
   func status(_ event: String) -> FanOutStatus? { world.status(of: event) }
 
+  /// When workers look at a scheduled event next, in ms since 1970; empty: never.
+  func listed(_ event: String) -> String { redis("ZSCORE", keyspace.statsScheduled, event) }
+
+  /// Waits until it is scheduled, and workers will look at it.
+  func isScheduled(_ event: String) throws {
+    try wait(for: "\(event) is scheduled") {
+      status(event)?.state == .scheduled && !listed(event).isEmpty
+    }
+  }
+
   /// Waits until the fan-out has come to its end.
   func finished(_ event: String) throws -> FanOutStatus {
     try until("\(event) is done") {

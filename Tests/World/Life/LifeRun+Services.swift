@@ -34,21 +34,19 @@ extension LifeRun {
       case .browsers(let index): WorldWebPush.endpoints[index]
       }
     guard !changeWay(to: endpoint, fault, for: duration) else { return }
-    switch service {
-    case .fcm:
-      apply(fault, to: &fcmScript, begins: true)
-      later(duration) { [self] in
-        apply(fault, to: &fcmScript, begins: false)
-        replaceServiceScripts()
-      }
-    case .browsers:
-      apply(fault, to: &webpushScript, begins: true)
-      later(duration) { [self] in
-        apply(fault, to: &webpushScript, begins: false)
-        replaceServiceScripts()
-      }
+    change(fault, on: service, begins: true)
+    later(duration) { [self] in
+      change(fault, on: service, begins: false)
+      replaceServiceScripts()
     }
     replaceServiceScripts()
+  }
+
+  private func change(_ fault: ServiceFault, on service: LifeService, begins: Bool) {
+    switch service {
+    case .fcm: apply(fault, to: &fcmScript, begins: begins)
+    case .browsers: apply(fault, to: &webpushScript, begins: begins)
+    }
   }
 
   private func apply(_ fault: ServiceFault, to script: inout FCMSimulatorScript, begins: Bool) {

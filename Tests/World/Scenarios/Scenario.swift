@@ -158,10 +158,6 @@ struct ScenarioAudience: Sendable, Hashable {
     marked.first { index % $0.every == $0.every / 2 }
   }
 
-  func devices(of platform: WorldPlatform) -> Int {
-    (0..<devices).count { platforms.platform(ofDevice: $0) == platform }
-  }
-
   func token(ofDevice index: Int) -> String {
     ScenarioLedger.token(number, index, head: mark(ofDevice: index)?.head ?? "")
   }

@@ -243,20 +243,17 @@ final class ScenarioLife {
       miscounted += abs(books["accepted"] - accepted)
       lost += max(
         0, (audience?.devices ?? 0) - accepted - rejected - expired - books["cancelled"])
-      for platform in WorldPlatform.allCases {
-        let last = ledger.lastAccepted(of: event.audience, by: platform)
-        outcome.figures[.lastPushOf(platform, event.id)] =
-          last == 0
-          ? .infinity
-          : seconds(from: appendedAt[event.id] ?? 0, to: last)
-            + scenario.setUp.latency / .seconds(1)
-      }
-      let last = ledger.lastAccepted(of: event.audience)
-      outcome.figures[.lastPush(event.id)] =
-        last == 0
-        ? .infinity
-        : seconds(from: appendedAt[event.id] ?? 0, to: last)
+      /// Until the answer to the last push had come.
+      func time(until last: UInt64) -> Double {
+        guard last > 0 else { return .infinity }
+        return seconds(from: appendedAt[event.id] ?? 0, to: last)
           + scenario.setUp.latency / .seconds(1)
+      }
+      for platform in WorldPlatform.allCases {
+        outcome.figures[.lastPushOf(platform, event.id)] =
+          time(until: ledger.lastAccepted(of: event.audience, by: platform))
+      }
+      outcome.figures[.lastPush(event.id)] = time(until: ledger.lastAccepted(of: event.audience))
       outcome.books[event.id] = books.numbers
       outcome.requestTimes[event.id] = ledger.requestTimes[event.audience].map {
         seconds(from: began, to: $0)
