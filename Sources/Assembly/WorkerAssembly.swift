@@ -156,12 +156,22 @@ extension Assembly {
 /// The files of all credentials that are configured: those of `apns.apps`, those of all other apps
 /// at Apple, those of the projects of Firebase, and those for browsers.
 package final class AppCredentialFiles: Sendable {
-  private let all: [(name: String?, files: any CredentialFiles)]
-  private let fcm: [FCMCredentialFiles]
-  private let webpush: WebPushKeyFiles?
+  private struct Source: Sendable {
+    let platform: Platform
+    /// Nil: of all apps.
+    let owner: String?
+    let look: @Sendable () -> CredentialChange?
+    let isUnfit: @Sendable () -> Bool
+    /// Seconds since 1970; nil for what does not end.
+    let expiresAt: @Sendable () -> Int64?
+
+    var name: String { owner.map { "\(platform.name) \($0)" } ?? platform.name }
+  }
+
+  private let sources: [Source]
   package let credentials: AppCredentials
   private let clock: @Sendable () -> Int64
-  /// In the order of `names`: since when each is used.
+  /// Since when each of `sources` is used.
   private let since: ThreadLock<[Int64]>
 
   /// - Parameter clock: ms since 1970.
@@ -169,8 +179,8 @@ package final class AppCredentialFiles: Sendable {
     _ settings: Settings, clock: @escaping @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
   ) throws(SettingsError) {
     self.clock = clock
-    fcm = try FCMCredentialFiles.all(settings)
-    webpush = try WebPushKeyFiles(settings)
+    let fcm = try FCMCredentialFiles.all(settings)
+    let webpush = try WebPushKeyFiles(settings)
     let groups = CredentialGroup.all(settings)
     var all: [(name: String?, files: any CredentialFiles)] = []
     var places: [String: Int] = [:]
@@ -178,14 +188,28 @@ package final class AppCredentialFiles: Sendable {
       for app in group.apps { places[app] = place }
       all.append((groups.count > 1 ? group.name : nil, try group.open(settings.apns)))
     }
-    self.all = all
     let apple = AppCredentials(
       all.map { AppCredentials.Item(name: $0.name, $0.files.credentials) }, apps: places,
       others: groups.firstIndex(where: \.isOfOthers))
     let phones = fcm.isEmpty ? apple : apple.adding(Self.android(fcm))
     credentials = webpush.map { phones.adding(AppCredentials($0.services)) } ?? phones
-    let count = all.count + fcm.count + (webpush == nil ? 0 : 1)
-    since = ThreadLock(Array(repeating: clock(), count: count))
+    let apns = all.map { name, files in
+      Source(
+        platform: .apns, owner: name, look: { files.look()?.of(name) },
+        isUnfit: { files.isUnfit }, expiresAt: { files.expiresAt })
+    }
+    let firebase = fcm.map { files in
+      Source(
+        platform: .fcm, owner: files.name, look: { files.look() }, isUnfit: { files.isUnfit },
+        expiresAt: { nil })
+    }
+    let browsers = webpush.map { files in
+      Source(
+        platform: .webpush, owner: nil, look: { files.look() }, isUnfit: { files.isUnfit },
+        expiresAt: { nil })
+    }
+    sources = apns + firebase + [browsers].compactMap(\.self)
+    since = ThreadLock(Array(repeating: clock(), count: sources.count))
   }
 
   private static func android(_ fcm: [FCMCredentialFiles]) -> AppCredentials {
@@ -200,37 +224,21 @@ package final class AppCredentialFiles: Sendable {
 
   /// Uses what is there now, if it can be used. Says each change once.
   package func look() -> [PlatformCredentialChange] {
-    let changes =
-      all.map { name, files in (Platform.apns, files.look()?.of(name)) }
-      + fcm.map { (Platform.fcm, $0.look()) } + (webpush.map { [(.webpush, $0.look())] } ?? [])
-    for (index, change) in changes.enumerated() {
-      guard case .replaced? = change.1 else { continue }
-      since.withLock { $0[index] = clock() }
-    }
-    return changes.compactMap { platform, change in
-      change.map { PlatformCredentialChange(platform, $0) }
+    sources.enumerated().compactMap { index, source in
+      guard let change = source.look() else { return nil }
+      if case .replaced = change { since.withLock { $0[index] = clock() } }
+      return PlatformCredentialChange(source.platform, change)
     }
   }
 
   /// Of all that are in use.
   package var ages: [CredentialAge] {
-    zip(names, since.withLock { $0 }).map { CredentialAge(name: $0, since: $1) }
-  }
-
-  private var names: [String] {
-    func name(_ platform: Platform, _ owner: String?) -> String {
-      owner.map { "\(platform.name) \($0)" } ?? platform.name
-    }
-    return all.map { name(.apns, $0.name) } + fcm.map { name(.fcm, $0.name) }
-      + (webpush == nil ? [] : [name(.webpush, nil)])
+    zip(sources, since.withLock { $0 }).map { CredentialAge(name: $0.name, since: $1) }
   }
 
   /// Of those that cannot be used as they were found last.
-  package var unfitCount: Int {
-    all.count { $0.files.isUnfit } + fcm.count(where: \.isUnfit)
-      + (webpush?.isUnfit == true ? 1 : 0)
-  }
+  package var unfitCount: Int { sources.count { $0.isUnfit() } }
 
   /// Seconds since 1970, of those that end first; nil when none do.
-  package var expiresAt: Int64? { all.compactMap { $0.files.expiresAt }.min() }
+  package var expiresAt: Int64? { sources.compactMap { $0.expiresAt() }.min() }
 }

@@ -15,7 +15,7 @@ struct WatchedBench: Bench {
   static let ratioLimit = 1.03
   private static let streamer = "bench-watched"
   /// A worker looks for taps with its heartbeats.
-  private static let tapDelay: Duration = .seconds(11)
+  private static let tapDelay: Duration = .seconds(3)
   /// Of a worker, behind one that warms it.
   private static let events = 5
   private static let startTimeout: Duration = .seconds(20)

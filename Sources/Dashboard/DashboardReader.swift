@@ -139,9 +139,7 @@ final class DashboardReader {
 
   /// Limits of pushes a second that hold pushes up, as the workers say.
   private var limits: [String] {
-    health.health.workers.flatMap { worker in
-      worker.text("limits").split(separator: "; ").map(String.init)
-    }
+    health.health.workers.flatMap { $0.texts("limits") }
   }
 }
 

@@ -94,7 +94,8 @@ package enum FanOutReport {
   }
 
   /// By whom, when and why it was stopped, as far as that is known.
-  private static func haltNote(_ status: FanOutStatus, now: Int64) -> String {
+  /// - Parameter now: ms since 1970.
+  package static func haltNote(_ status: FanOutStatus, now: Int64) -> String {
     var words: [String] = []
     if !status.haltedBy.isEmpty { words.append("by \(status.haltedBy)") }
     if status.halt != nil, let at = status.numbers["brake_ms"], at > 0 {

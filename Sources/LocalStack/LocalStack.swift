@@ -33,6 +33,7 @@ package final class LocalStack {
   package let bootstrapServers: String
   private let record: RecordStage
   private let producer: KafkaProducer
+  private let file: WorkerFile
   /// The path of the worker's configuration.
   package let configuration: String
   /// The first is the one whose CPU and memory are asked for.
@@ -53,7 +54,7 @@ package final class LocalStack {
     for (platform, simulator) in zip(platforms, simulators) {
       sections.append(try platform.section(simulator))
     }
-    let file = WorkerFile(
+    file = WorkerFile(
       bootstrapServers: bootstrapServers, redis: redisOptions, platforms: sections,
       templates: templates, lanes: lanes, more: more)
     configuration = try processes.directory.write(file.text, to: "fanfare.yaml")
@@ -150,8 +151,9 @@ package final class LocalStack {
     let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
     var configuration = configuration
     if !sections.isEmpty {
-      let text = (ScratchDirectory.read(configuration) ?? "") + sections
-      configuration = try processes.directory.write(text, to: "\(id)-\(workersStarted).yaml")
+      var own = file
+      own.more += sections
+      configuration = try processes.directory.write(own.text, to: "\(id)-\(workersStarted).yaml")
     }
     workers.append(try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1

@@ -70,7 +70,7 @@ final class HeartbeatWriter {
   private var nextNamesakeLine: UInt64 = 0
   private let tapBudget = TapBudget()
   private var isTapped = false
-  /// The number of the interval whose point was tried last; nil: none was.
+  /// The point of the series that was tried last; nil: none was.
   private var lastPoint: Int64?
 
   init(_ lane: LaneContext, clock: ClockWatch) {
@@ -113,7 +113,7 @@ final class HeartbeatWriter {
   /// once in each: beats are more frequent, and a try reads all counters.
   private func writesPoint() async throws(RecordError) -> Bool {
     let now = lane.now
-    let point = now / (Int64(Keyspace.seriesIntervalSeconds) * 1000)
+    let point = RecordStage.seriesPoint(at: now)
     guard point != lastPoint else { return false }
     let isFirst = try await lane.record.appendSeriesPoint(now: now)
     lastPoint = point

@@ -158,8 +158,7 @@ package actor ServiceNotifier {
   }
 
   private static func moreTime(_ time: Duration) -> String {
-    let (seconds, attoseconds) = time.components
-    return "EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)"
+    "EXTEND_TIMEOUT_USEC=\(time.nanoseconds / 1_000)"
   }
 
   /// A line break would begin another field. systemd drops what is longer than 4,096 bytes; a

@@ -65,14 +65,7 @@ package struct FanOutRow: Sendable, Equatable {
     _ state: LiveState, _ status: FanOutStatus, limits: [String], event: String, now: Int64
   ) -> String {
     switch state {
-    case .paused, .cancelled:
-      var words: [String] = []
-      if !status.haltedBy.isEmpty { words.append("by \(status.haltedBy)") }
-      if let at = status.numbers["brake_ms"], at > 0 {
-        words.append("\(Figures.age(milliseconds: now - Int64(at))) ago")
-      }
-      let parts = [words.joined(separator: ", "), status.haltReason]
-      return parts.filter { !$0.isEmpty }.joined(separator: ": ")
+    case .paused, .cancelled: return FanOutReport.haltNote(status, now: now)
     case .scheduled:
       return status.releaseProblem ?? status.sendAt.map { "for \($0.text)" } ?? ""
     case .limited: return FanOutStatus.limit(of: event, among: limits) ?? ""

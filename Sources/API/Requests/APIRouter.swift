@@ -7,6 +7,8 @@ struct APIRouter {
     case nothing
   }
 
+  /// Those with the fewest placeholders first: a path that a pattern spells out is no value of
+  /// another's placeholder (OpenAPI, "Path Templating Matching").
   let routes: [APIRoute]
   private let patterns: [[Part]]
 
@@ -16,6 +18,9 @@ struct APIRouter {
   }
 
   init(_ routes: [APIRoute]) {
+    let routes = routes.sorted {
+      $0.pattern.count { $0 == "{" } < $1.pattern.count { $0 == "{" }
+    }
     self.routes = routes
     patterns = routes.map { route in
       // Of `/` the only part is empty.
@@ -26,13 +31,14 @@ struct APIRouter {
     }
   }
 
-  /// HEAD is what GET would say. A path that a pattern spells out is no value of another's
-  /// placeholder (OpenAPI, "Path Templating Matching").
+  /// HEAD is what GET would say.
   func match(_ method: String, _ segments: [String]) -> Match {
-    let fitting = routes.indices.filter { Self.fits(patterns[$0], segments) }
-    let fewest = fitting.map { Self.nameCount(patterns[$0]) }.min()
     var methods: [String] = []
-    for index in fitting where Self.nameCount(patterns[index]) == fewest {
+    var fewest: Int?
+    for index in routes.indices where Self.fits(patterns[index], segments) {
+      let names = Self.nameCount(patterns[index])
+      guard names == fewest ?? names else { break }
+      fewest = names
       let route = routes[index]
       if route.method == method || (method == "HEAD" && route.method == "GET") {
         return .route(route, names: Self.names(patterns[index], segments))

@@ -116,6 +116,7 @@ final class FanOutCache {
   }
 
   private func take(_ scheduled: [String], _ begun: [String], isWhole: Bool) {
+    guard isWhole || !begun.isEmpty || !scheduled.isEmpty else { return }
     var known: [ExactText: Known] = [:]
     for each in all { known[ExactText(each.event)] = each }
     let names = Set(begun.map { ExactText($0) })

@@ -18,6 +18,8 @@ final class HealthReader {
 
     func number(_ field: String) -> Int64? { fields[field].flatMap { StoredNumber.read($0) } }
     func text(_ field: String) -> String { fields[field] ?? "" }
+    /// Of a field that is a list.
+    func texts(_ field: String) -> [String] { text(field).split(separator: "; ").map(String.init) }
 
     /// It counts as dead.
     /// - Parameter now: ms since 1970.

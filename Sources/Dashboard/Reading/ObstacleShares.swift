@@ -73,10 +73,10 @@ struct ObstacleShares {
   /// The classes of obstacles that a heartbeat names: `Redis`, `production: slow`.
   static func classes(of worker: HealthReader.Worker) -> Set<ExactText> {
     var classes: Set<ExactText> = []
-    for wait in worker.text("waits_for").split(separator: "; ") {
-      classes.insert(ExactText(dependency(String(wait).lowercased())))
+    for wait in worker.texts("waits_for") {
+      classes.insert(ExactText(dependency(wait.lowercased())))
     }
-    for route in worker.text("held_routes").split(separator: "; ") {
+    for route in worker.texts("held_routes") {
       let name = route.prefix { $0 != " " && $0 != ":" }
       let kind = ["unreachable", "slow"].first { route.contains(": \($0)") } ?? "credentials"
       classes.insert(ExactText("\(name): \(kind)"))

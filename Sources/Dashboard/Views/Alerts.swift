@@ -142,7 +142,7 @@ struct Alert: Equatable {
 
     /// Workers join them so.
     static func all(of worker: HealthReader.Worker) -> [Obstacle] {
-      worker.text("held_routes").split(separator: "; ").map { Obstacle(text: String($0)) }
+      worker.texts("held_routes").map { Obstacle(text: $0) }
     }
   }
 }

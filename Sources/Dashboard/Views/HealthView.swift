@@ -20,7 +20,8 @@ struct HealthView {
   private static let totals = ["lag", "streams", "stream_limit", "connections"]
 
   var members: [(String, JSONValue)] {
-    [
+    let shareRows = shareRows
+    return [
       ("workers", .array(health.workers.map { json($0) })),
       ("totals", .object(JSONObject(Self.totals.map { ($0, .integer(total(of: $0))) }))),
       (
@@ -62,7 +63,7 @@ struct HealthView {
   /// By name, the age of those that a worker has used for longest; null where none says it.
   private var credentials: JSONValue {
     var oldest: [ExactText: Int64] = [:]
-    for text in health.workers.flatMap({ $0.text("credentials").split(separator: "; ") }) {
+    for text in health.workers.flatMap({ $0.texts("credentials") }) {
       guard let end = text.lastIndex(of: " "), let since = Int64(text[end...].dropFirst())
       else { continue }
       let name = ExactText(String(text[..<end]))

@@ -144,14 +144,15 @@ final class FanOutRunner {
     guard event.isExpired(at: lane.now) || hasTemplate(for: event) else {
       return .receipt(lane.options.receiptWithoutTemplate(for: message, of: event))
     }
-    let standing = try await schedule.take(event, sendAt, from: message)
-    if case .due(let known) = standing { return .due(known) }
-    lane.options.templateWaits.end(message)
-    switch standing {
-    case .due, .waits: return .receipt(.done)
-    case .duplicate: return .receipt(dropped(event))
-    case .refused(let error): return .receipt(.deadLetter(error))
+    let receipt: Receipt
+    switch try await schedule.take(event, sendAt, from: message) {
+    case .due(let known): return .due(known)
+    case .waits: receipt = .done
+    case .duplicate: receipt = dropped(event)
+    case .refused(let error): receipt = .deadLetter(error)
     }
+    lane.options.templateWaits.end(message)
+    return .receipt(receipt)
   }
 
   private func hasTemplate(for event: Event) -> Bool {

@@ -24,7 +24,7 @@ package struct EventOrigin: Sendable, Equatable {
   ///   - appendedAt: ms since 1970; what is no time is as good as absent.
   package init(traceparent: String, appendedAt: Int64) {
     trace = TraceContext(traceparent: traceparent.utf8)
-    if appendedAt > 0, Timestamp.range.contains(appendedAt) { self.appendedAt = appendedAt }
+    self.appendedAt = Self.known(appendedAt) ?? 0
   }
 
   package init(of event: Event) {
@@ -41,9 +41,7 @@ package struct EventOrigin: Sendable, Equatable {
     if trace == nil, let envelope = value.object, envelope["specversion"] != nil {
       trace = envelope[Self.traceHeader]?.string.flatMap { TraceContext(traceparent: $0.utf8) }
     }
-    if message.timestamp > 0, Timestamp.range.contains(message.timestamp) {
-      appendedAt = message.timestamp
-    }
+    appendedAt = Self.known(message.timestamp) ?? 0
     // A worker wrote it, when the event was due.
     if ReleaseRecord.source(of: message) != nil {
       appendedAt = Self.appended(in: message.headers) ?? appendedAt
@@ -57,11 +55,12 @@ package struct EventOrigin: Sendable, Equatable {
   }
 
   private static func appended(in headers: [KafkaHeader]) -> Int64? {
-    let written = headers.last { $0.name == appendedHeader }?.value ?? []
-    guard written.count <= 20, let time = Int64(String(decoding: written, as: UTF8.self)),
-      time > 0, Timestamp.range.contains(time)
-    else { return nil }
-    return time
+    headers.last { $0.name == appendedHeader }?.value.flatMap(StragglerLabel.time).flatMap(known)
+  }
+
+  /// Nil for what is no time.
+  private static func known(_ time: Int64) -> Int64? {
+    time > 0 && Timestamp.range.contains(time) ? time : nil
   }
 
   /// The last of several counts, as OpenTelemetry reads them.

@@ -51,19 +51,18 @@ extension IngestStage {
   package func event(
     document: [UInt8], sendAt: SendTime, origin: EventOrigin = EventOrigin()
   ) throws(IngestError) -> Event {
-    let known = try event(document: document, origin: origin)
-    guard known.sendAt != sendAt else { return known }
-    guard var object = (try? JSONValue.parse(document, maximumDepth: Self.maximumDepth))?.object
-    else { return known }
-    object["send_at"] = SendTimeDecoder.value(sendAt)
-    return try event(document: Array(JSONText.compact(.object(object)).utf8), origin: origin)
+    try event(try event(document: document, origin: origin), at: sendAt)
   }
 
   /// The same event at the time that holds now.
   package func event(_ event: Event, at sendAt: SendTime) throws(IngestError) -> Event {
     guard event.sendAt != sendAt else { return event }
+    guard
+      var object = (try? JSONValue.parse(event.document, maximumDepth: Self.maximumDepth))?.object
+    else { return event }
+    object["send_at"] = SendTimeDecoder.value(sendAt)
     return try self.event(
-      document: event.document, sendAt: sendAt, origin: EventOrigin(of: event))
+      document: Array(JSONText.compact(.object(object)).utf8), origin: EventOrigin(of: event))
   }
 }
 

@@ -64,7 +64,7 @@ package struct StragglerLabel: Sendable, Equatable {
 
   /// Nil for what is no time between 1970 and the year 9999, as for what is no number: anybody may
   /// write to a topic, and who reads a label calculates with it.
-  private static func time(_ value: [UInt8]) -> Int64? {
+  static func time(_ value: [UInt8]) -> Int64? {
     guard value.count <= 20, let time = Int64(String(decoding: value, as: UTF8.self)),
       Timestamp.range.contains(time)
     else { return nil }

@@ -27,16 +27,20 @@ extension RecordStage {
       ], list: counters, isLasting: true)
   }
 
+  /// The beginning of the interval that a moment is in; both in ms since 1970.
+  package static func seriesPoint(at now: Int64) -> Int64 {
+    now - now % (Int64(Keyspace.seriesIntervalSeconds) * 1000)
+  }
+
   /// Writes the counters of all time as the point of these 10 seconds. Every worker may call it:
   /// the first one writes the point. Returns whether this call was the first.
   @discardableResult
   package func appendSeriesPoint(now: Int64) async throws(RecordError) -> Bool {
-    let interval = Int64(Keyspace.seriesIntervalSeconds) * 1000
-    let bucket = now - now % interval
     let reply = try await evaluate(
       RecordScripts.series, keys: [keyspace.statsTotal, keyspace.statsSeries],
       arguments: [
-        "id": "\(bucket)-0", "maximum_entries": String(Keyspace.statsSeriesMaximumEntries),
+        "id": "\(Self.seriesPoint(at: now))-0",
+        "maximum_entries": String(Keyspace.statsSeriesMaximumEntries),
       ], list: Self.seriesFields)
     return reply.integer == 1
   }
